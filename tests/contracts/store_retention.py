@@ -32,6 +32,8 @@ class RetentionContract:
         for task in (sample_task("a-222222"), sample_task("b-222222", parent="chat")):
             with store:
                 store.cancel_pending(add(store, task).id, by="tester", now=START)
+        with store:
+            store.see_session("chat", now=START + SECOND)
         assert store.expired_tasks(before=START + SECOND, limit=9) == ["a-222222"]
 
     @pytest.mark.spec("O13")

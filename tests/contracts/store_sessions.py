@@ -11,6 +11,7 @@ from errands.model.agent.session import Exchange, Session, session_name
 from errands.model.notices.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
+from errands.ports.store import Query
 from errands.testing.clock import START
 from tests.contracts.store_runs import SECOND, add, claim
 from tests.samples import sample_ending, sample_task
@@ -158,19 +159,53 @@ class SessionStoreContract:
             assert store.take_inbox("user", reader="me", now=START + 2 * SECOND, limit=9) == []
 
     @pytest.mark.spec("S16")
-    def test_children_belong_to_a_session_until_it_ends(self, store: Store) -> None:
+    def test_what_an_agent_started_is_kept_until_another_run_of_it_follows(self, store: Store) -> None:
         talk(store)
-        add(store, sample_task("child-222222", parent="task:talk-222222"))
+        started = {"parent": "task:talk-222222", "created_by": "run talk-222222.1"}
+        add(store, sample_task("child-222222", **started))
         assert store.live_children("task:talk-222222") == ["child-222222.1"]
         with store:
             store.cancel_pending("child-222222.1", by="me", now=START)
             store.cancel_pending("talk-222222.1", by="me", now=START)
         assert store.live_children("task:talk-222222") == []
         late = START + timedelta(days=1)
-        assert store.expired_tasks(before=late, limit=9) == []
+        assert store.expired_tasks(before=late, limit=9) == ["talk-222222"]
         with store:
-            store.remove(["talk-222222"], now=START)
+            store.move_task("talk-222222", "reopen", now=START)
+            store.add_run("talk-222222", cause="restart", now=START)
         assert store.expired_tasks(before=late, limit=9) == ["child-222222"]
+
+    @pytest.mark.spec("S16")
+    def test_the_commands_of_an_agent_are_removed_with_it_and_what_else_it_started_follows(
+        self, store: Store
+    ) -> None:
+        talk(store)
+        started = {"parent": "task:talk-222222", "created_by": "run talk-222222.1"}
+        add(store, sample_task("command-222222", key="talk-222222.1:call", **started))
+        add(store, sample_task("other-222222", **started))
+        with store:
+            for each in ("talk", "command", "other"):
+                store.cancel_pending(f"{each}-222222.1", by="me", now=START)
+            assert store.remove(["talk-222222"], now=START) == ["talk-222222.1", "command-222222.1"]
+        assert [view.id for view in store.views(Query())] == ["other-222222"]
+        assert store.expired_tasks(before=START + SECOND, limit=9) == ["other-222222"]
+
+    def test_the_commands_of_agents_can_be_left_out_of_a_list(self, store: Store) -> None:
+        talk(store)
+        add(store, sample_task("a-222222", key="talk-222222.1:call", created_by="run talk-222222.1"))
+        add(store, sample_task("b-222222", key="other", created_by="run talk-222222.1"))
+        add(store, sample_task("c-222222", key="talk-222222.1:call-2", created_by="ada"))
+        assert [view.id for view in store.views(Query(with_commands=False))] == [
+            "c-222222",
+            "b-222222",
+            "talk-222222",
+        ]
+        assert {view.id: view.agent_task for view in store.views(Query())} == {
+            "a-222222": "talk-222222",
+            "b-222222": None,
+            "c-222222": None,
+            "talk-222222": None,
+        }
 
     def test_the_backend_session_of_a_removed_task_is_remembered_until_it_is_dropped(
         self, store: Store
@@ -201,13 +236,33 @@ class SessionStoreContract:
         assert store.orphan_sessions(now=START) == []
 
     @pytest.mark.spec("S16")
-    def test_a_session_that_continues_keeps_its_children_again(self, store: Store) -> None:
+    def test_a_parent_session_keeps_its_tasks_until_it_ends(self, store: Store) -> None:
         add(store, sample_task("child-222222", parent="chat:abc234"))
+        late = START + timedelta(days=1)
         with store:
             store.cancel_pending("child-222222.1", by="me", now=START)
-            store.set_session_ended("chat:abc234", START)
-        late = START + timedelta(days=1)
+            store.see_session("chat:abc234", now=late)
+        assert store.expired_tasks(before=late, limit=9) == []
+        with store:
+            store.end_session("chat:abc234", now=late)
         assert store.expired_tasks(before=late, limit=9) == ["child-222222"]
         with store:
-            store.set_session_ended("chat:abc234", None)
+            store.see_session("chat:abc234", now=late)
         assert store.expired_tasks(before=late, limit=9) == []
+
+    @pytest.mark.spec("S16")
+    def test_a_parent_session_that_was_not_seen_since_keeps_nothing(self, store: Store) -> None:
+        add(store, sample_task("child-222222", parent="chat:abc234"))
+        with store:
+            store.cancel_pending("child-222222.1", by="me", now=START - SECOND)
+        assert store.expired_tasks(before=START, limit=9) == []
+        assert store.expired_tasks(before=START + SECOND, limit=9) == ["child-222222"]
+
+    @pytest.mark.spec("S16")
+    def test_a_task_started_after_its_session_ended_does_not_reopen_it(self, store: Store) -> None:
+        with store:
+            store.end_session("chat:abc234", now=START)
+        add(store, sample_task("child-222222", parent="chat:abc234", created_at=START + SECOND))
+        with store:
+            store.cancel_pending("child-222222.1", by="me", now=START)
+        assert store.expired_tasks(before=START + SECOND, limit=9) == ["child-222222"]

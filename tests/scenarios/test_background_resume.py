@@ -67,8 +67,10 @@ async def test_a_task_is_resumed_while_its_follow_up_is_processed(
 
 @pytest.mark.spec("S1")
 async def test_sessions_do_not_expire(engine: TestEngine) -> None:
-    task = await engine.answered("`echo marmalade`")
+    task = await engine.answered("`echo marmalade`", parent="chat-1")
     much_later = engine.engine.clock.now() + timedelta(days=10_000)
+    with engine.engine.store:
+        engine.engine.store.see_session("chat-1", now=much_later)
     assert engine.engine.store.expired_tasks(before=much_later, limit=10) == []
     assert engine.engine.store.superseded_runs(before=much_later, limit=10) == []
     await engine.resume(task.id, "what was said?")

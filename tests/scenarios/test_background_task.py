@@ -116,7 +116,9 @@ async def test_check_running_task_status(engine: TestEngine, project: Project) -
 @pytest.mark.spec("S1", "O14")
 async def test_task_persistence(engine: TestEngine) -> None:
     task = await engine.answered("hello", parent="chat-1")
-    late = engine.engine.clock.now() + timedelta(days=1000)
+    with engine.engine.store:
+        late = engine.engine.clock.now() + timedelta(days=1000)
+        engine.engine.store.see_session("chat-1", now=late)
     assert engine.engine.store.expired_tasks(before=late, limit=10) == []
     await engine.clear(task.id)
     assert await engine.list() == []

@@ -101,6 +101,10 @@ class AsyncEngine:
         """List what an agent was asked and answered, oldest first, with the numbers of the runs."""
         return self.engine.sessions.conversation(task_id)
 
+    async def end_session(self, name: str) -> None:
+        """Note that a parent session is over: its tasks continue, and are kept no longer than others."""
+        self.engine.sessions.end_session(name)
+
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
         """Create several tasks at once; `after` may name another one of them."""
         return self.engine.submit_all(drafts)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 class Engine(EngineCore):
     _cached_submitter: Submitter | None = None
     _cached_judge: Judge | None = None
+    _cached_sessions: Sessions | None = None
 
     # Starting.
 
@@ -356,9 +357,11 @@ class Engine(EngineCore):
     @property
     def sessions(self) -> Sessions:
         """The verbs and questions about agents: ask, resume, acknowledge, conversation ..."""
-        from errands.engine.agents.sessions import Sessions
+        if self._cached_sessions is None:
+            from errands.engine.agents.sessions import Sessions
 
-        return Sessions(self, self.submit)
+            self._cached_sessions = Sessions(self, self.submit)
+        return self._cached_sessions
 
 
 def _checked(draft: Draft, now: datetime) -> Draft:

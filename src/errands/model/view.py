@@ -159,6 +159,12 @@ class View:
         return when + "; ".join([*ways, f"inbox of {self.owner}: `errands notices`"])
 
     @property
+    def agent_task(self) -> str | None:
+        """The task whose agent ran this command in one of its runs; None for every other task."""
+        run = self.created_by.removeprefix("run ")
+        return run.rpartition(".")[0] if (self.key or "").startswith(f"{run}:") else None
+
+    @property
     def is_live(self) -> bool:
         return self.latest.state in LIVE and self.latest.number > 0
 
@@ -286,6 +292,7 @@ def as_json(view: View) -> dict[str, Any]:
         "owner": view.owner,
         "notify": view.notify,
         "parent": view.parent,
+        "parent_task": view.agent_task,
         "created_at": view.created_at,
         "created_by": view.created_by,
         "updated_at": view.updated_at,

@@ -330,13 +330,14 @@ def test_the_number_of_live_tasks_in_a_session_is_limited(client: Engine) -> Non
 
 @pytest.mark.spec("S16", "S1", "O13")
 async def test_a_session_is_kept_until_its_parent_ends(engine: TestEngine) -> None:
-    mine = await engine.answered("hello")
     kept = await engine.answered("hello", parent="chat-1")
     loose = await engine.answered("hello", parent="chat-2")
-    engine.engine.sessions.end_session("chat-2")
-    later = engine.engine.clock.now() + timedelta(days=400)
-    assert engine.engine.store.expired_tasks(before=later, limit=10) == [loose.id]
-    assert {mine.id, kept.id}.isdisjoint([loose.id])
+    await engine.end_session("chat-2")
+    now = engine.engine.clock.now()
+    with engine.engine.store:
+        engine.engine.store.see_session("chat-1", now=now)
+    assert engine.engine.store.expired_tasks(before=now, limit=10) == [loose.id]
+    assert (await engine.get(kept.id)).state == "completed"
 
 
 @pytest.mark.spec("S16")
@@ -373,14 +374,16 @@ async def test_an_agent_that_cannot_be_created_fails_with_the_reason(
     assert "unknown backend 'nowhere'" in (done.latest.error or "")
 
 
-async def test_clearing_a_task_removes_its_conversation(engine: TestEngine, tmp_path: Path) -> None:
+@pytest.mark.spec("O14", "S16")
+async def test_clearing_a_task_removes_its_conversation_and_its_commands(
+    engine: TestEngine, home: Home
+) -> None:
     task = await engine.answered("`echo marmalade`")
-    child = engine.engine.list(Query(parent=f"task:{task.id}"))[0]
+    assert len(engine.engine.list(Query(parent=f"task:{task.id}"))) == 1
     await engine.clear(task.id)
-    store = engine.engine.store
-    assert store.sessions(limit=10) == []
-    later = engine.engine.clock.now() + timedelta(days=1)
-    assert store.expired_tasks(before=later, limit=10) == [child.id]
+    assert engine.engine.store.sessions(limit=10) == []
+    assert await engine.list() == []
+    assert list(Path(home.runs).glob("[a-z]*")) == []
 
 
 def _session(engine: TestEngine, task_id: str) -> Session:

@@ -71,6 +71,8 @@ async def test_running_and_pending_tasks_and_those_of_a_session_are_never_remove
     owned = await engine.finished("true", parent="chat-1")
     clock = HandClock(datetime.now(UTC))
     clock.turn(timedelta(days=400))
+    with engine.engine.store:
+        engine.engine.store.see_session("chat-1", now=clock.now())
 
     assert await janitor(engine.engine, clock).sweep() == 0
     assert {view.id for view in await engine.list()} == {running.id, pending.id, owned.id}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -364,3 +366,33 @@ def test_a_full_disk_behind_the_output_is_reported(person: Person) -> None:
 
     assert done.returncode == 1
     assert done.stderr.startswith(b"errands: cannot continue: ")
+
+
+def test_the_commands_of_an_agent_are_listed_under_it_and_only_on_request(newcomer: Person) -> None:
+    newcomer.types("ask", "-q", "--wait", "`echo one` `echo two`")
+    other = newcomer.finishes("true")
+    agent = next(view["id"] for view in newcomer.types("ls", "--json").objects if view["agent"])
+    rows = [line.split()[0] for line in newcomer.types("ls").out.splitlines()[1:]]
+    assert rows == [other, agent]
+
+    listed = newcomer.types("ls", "--json").objects
+    commands = {view["id"]: view["command"] for view in listed if view["parent_task"] == agent}
+    assert list(commands.values()) == ["echo two", "echo one"]
+    under = [line.split()[:2] for line in newcomer.types("ls", "--all").out.splitlines()[3:]]
+    assert under == [["└", each] for each in reversed(commands)]
+
+
+def test_a_command_of_an_agent_that_waits_for_approval_is_listed(newcomer: Person) -> None:
+    newcomer.types("ask", "-q", "`rm -r nothing`")
+    (command,) = [view["id"] for view in _until_proposed(newcomer)]
+    assert f"└ {command}" in newcomer.types("ls").out
+    assert f"errands approve {command}" in newcomer.types("ls").out
+    assert command in newcomer.types("ls", "--state", "proposed").out
+
+
+def _until_proposed(person: Person) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if found := [each for each in person.types("ls", "--json").objects if each["state"] == "proposed"]:
+            return found
+    raise AssertionError("nothing was proposed")

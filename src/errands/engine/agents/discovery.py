@@ -203,7 +203,7 @@ class Discovery:
                 channels=() if place is None else tuple(map(str, place.channels)),
                 created_by=f"run {self._run}",
                 door=KEY,
-                key=f"{self._run}:idea-{number}",
+                key=f"{KEY}:{self._run}:{number}",
                 propose=True,
             )
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.engine.log_header import create_log
 from errands.model.action import Prompt
 from errands.model.agent.session import check_resumable
@@ -11,11 +13,14 @@ from errands.model.run import task_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from errands.engine.core import EngineCore
     from errands.model.agent.session import Exchange, Session
     from errands.model.options.draft import Draft
     from errands.model.view import View
+
+HOUR = timedelta(hours=1)
 
 
 class Sessions:
@@ -23,6 +28,7 @@ class Sessions:
         self._core = core
         self._submit = submit
         self._store = core.store
+        self._seen: dict[str, datetime] = {}  # when each parent session was last written down as seen
 
     def ask(self, draft: Draft, *, resume: str | None = None, is_awaited: bool = False) -> View:
         """Ask an agent, in a new task or, with `resume`, in that of an earlier prompt.
@@ -84,13 +90,21 @@ class Sessions:
 
     def end_session(self, name: str) -> None:
         """Note that a parent session is over. What it started continues; what is finished may be removed."""
+        self._seen.pop(name, None)
         with self._store:
-            self._store.set_session_ended(name, self._core.clock.now())
+            self._store.end_session(name, now=self._core.clock.now())
 
-    def reopen_session(self, name: str) -> None:
-        """Note that a parent session continues after all: what it started is kept again."""
-        with self._store:
-            self._store.set_session_ended(name, None)
+    def see_session(self, name: str) -> None:
+        """Note that the frontend of a parent session is there: what the session started is kept.
+
+        Frontends call it whenever they hear from the session; most calls write nothing.
+        """
+        now, often = self._core.clock.now(), min(HOUR, self._core.config.retention.keep / 10)
+        last = self._seen.get(name)
+        if last is None or now - last >= often:
+            with self._store:
+                self._store.see_session(name, now=now)
+            self._seen[name] = now
 
     def sessions(self, *, limit: int = 1000) -> list[Session]:
         return self._store.sessions(limit=limit)

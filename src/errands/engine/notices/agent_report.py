@@ -38,6 +38,7 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
 
     If `write` raises, they stay in the inbox.
     """
+    engine.sessions.see_session(owner)
     with engine.store:
         found = engine.store.take_inbox(owner, reader=reader, now=engine.clock.now(), limit=MOST)
         if found:

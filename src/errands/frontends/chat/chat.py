@@ -47,7 +47,7 @@ def run(
     with open(f"{folder}/last", "w", encoding="utf-8") as file:
         file.write(name)
     engine.ensure_daemon()
-    engine.sessions.reopen_session(name)
+    engine.sessions.see_session(name)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if is_terminal:
         screen = _screen(look)
@@ -80,6 +80,7 @@ def run(
         )
         sys.stdout.flush()
     has_failed = asyncio.run(talk())
+    engine.sessions.end_session(name)  # last, because the chat notes all the time that it is there
     return 1 if has_failed and not is_terminal else 0
 
 

@@ -320,7 +320,6 @@ class ChatSession:
         live = [view.id for view in engine.list(Query(parent=self.name, states=("pending", "running")))]
         tasks = [each for each in live if each != conversation]
         waiting = engine.list(Query(parent=self.name, states=("active", "paused", "proposed")))
-        engine.sessions.end_session(self.name)
         if conversation in live:
             self.say("the answer continues in the background")
         if tasks:

@@ -42,6 +42,7 @@ class Messages:
         """Show new messages until cancelled."""
         async with BellLine(self._engine, ("*",)) as line:
             while True:
+                self._engine.sessions.see_session(self._name)
                 self.show_new()
                 await line.news(POLL)
 

@@ -44,6 +44,7 @@ class Calls:
             if call.is_kept:
                 self._save(call)
 
+        self.frontend.see(call.caller)
         call.begin(self.frontend.dialect, CallEngine(self.frontend.engine, call, save=save))
 
     def keep(self, call: Call) -> bool:

@@ -5,6 +5,8 @@ The engine is opened when it is first needed, so a client that only connects wai
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +15,7 @@ from errands.engine.actor import actor, enclosing_run
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
 from errands.frontends.mcp.client import Client
-from errands.model.errors import BadValue, unknown_task
+from errands.model.errors import BadValue, ErrandsError, unknown_task
 from errands.model.record import evolve
 from errands.model.text.naming import is_task_id
 from errands.model.text.sanitise import line
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from errands.ports.dialect import Dialect
 
 NAME = "mcp"
+_LOG = logging.getLogger("errands.mcp")
 SESSION_HEADER = "errands-session"
 _LONGEST_SESSION = 300
+_STAY = 0.5  # seconds between two looks whether it is time to note that a client is still connected
 
 
 class Frontend:
@@ -50,6 +54,7 @@ class Frontend:
         self._argument = environ.get("ERRANDS_SESSION_ARGUMENT") or ""
         self._environ = environ
         self._run: str | None = None
+        self._seen: set[str] = set()
 
     @property
     def engine(self) -> AsyncEngine:
@@ -90,6 +95,22 @@ class Frontend:
         if isinstance(session, str) and session.isidentifier():
             return evolve(caller, session=checked_session(f"{caller.session}:{session}")), rest
         return evolve(caller, session=f"{NAME}:{client.name}:{self.cwd}", wake="none"), rest
+
+    def see(self, caller: Caller) -> None:
+        """Note that the caller's session is there, so that what it started is kept."""
+        if caller.session is not None:
+            self._seen.add(caller.session)
+            self.engine.engine.sessions.see_session(caller.session)
+
+    async def stay(self) -> None:
+        """Note, until cancelled, that the sessions of a client that stays connected are there."""
+        while True:
+            await asyncio.sleep(_STAY)
+            for each in self._seen:
+                try:
+                    self.engine.engine.sessions.see_session(each)
+                except ErrandsError as error:
+                    _LOG.warning("the session %s cannot be noted as seen: %s", each, error)
 
     def tool(self, caller: Caller, name: str) -> Tool | None:
         return next((each for each in self.dialect.tools(caller) if each.name == name), None)

@@ -32,7 +32,14 @@ def serve(
     if http is None:
         from errands.frontends.mcp import stdio
 
-        asyncio.run(stdio.serve(server, LARGEST))
+        async def serve_client() -> None:
+            staying = asyncio.create_task(frontend.stay())
+            try:
+                await stdio.serve(server, LARGEST)
+            finally:
+                staying.cancel()
+
+        asyncio.run(serve_client())
         return 0
     from errands.frontends.mcp import http as web
 

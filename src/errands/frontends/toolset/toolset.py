@@ -130,6 +130,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         )
 
     async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
+        self.engine.engine.sessions.see_session(self.session(ctx))
         engine = cast("EngineApi", IdempotentEngine(self.engine, key))
         return await self._dialect.call(engine, self._caller(ctx), name, arguments)
 

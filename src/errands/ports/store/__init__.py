@@ -46,6 +46,7 @@ class Query:
     ids: tuple[str, ...] | None = None
     limit: int | None = None
     before: str | None = None
+    with_commands: bool = True  # whether to list the commands that agents ran, too
 
 
 def any_run(task: Task, run: Run) -> bool:

@@ -13,13 +13,20 @@ if TYPE_CHECKING:
 
     class RetentionStore(Protocol):
         def remove(self, task_ids: Sequence[str], *, now: datetime) -> list[str]:
-            """Remove tasks without a live run; return the ids of their runs. Answers about them are kept."""
+            """Remove tasks without a live run, and the commands that their agents ran, too.
+
+            Return the ids of all their runs. Answers about them are kept.
+            """
 
         def remove_runs(self, run_ids: Sequence[str]) -> None:
             """Remove earlier runs of tasks, never the latest, and the sessions that began with them."""
 
         def expired_tasks(self, *, before: datetime, limit: int) -> list[str]:
-            """Return the ids of tasks that ended before a time and that nothing needs any more."""
+            """Return the ids of tasks that ended before a time and that nothing needs any more.
+
+            A task of a parent session is needed while that has not ended and was seen since; one that an
+            agent started, while the run that did is the agent's latest.
+            """
 
         def superseded_runs(self, *, before: datetime, limit: int) -> list[str]:
             """Return the ids of runs that ended before a time and were followed by another of their task."""

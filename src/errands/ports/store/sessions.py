@@ -68,11 +68,14 @@ if TYPE_CHECKING:
         def live_children(self, session: str) -> list[str]:
             """Return the ids of the live runs of the tasks that belong to a session."""
 
-        def set_session_ended(self, name: str, at: datetime | None) -> None:
-            """Note that a parent session ended, so that its tasks are kept no longer than others.
+        def see_session(self, name: str, *, now: datetime, reopens: bool = True) -> None:
+            """Note that the frontend of a parent session is there, so that what it started is kept.
 
-            None when it goes on after all.
+            One that had ended goes on after all, unless `reopens` is false: a task of it is no sign of life.
             """
+
+        def end_session(self, name: str, *, now: datetime) -> None:
+            """Note that a parent session ended, so that its tasks are kept no longer than others."""
 
         def orphan_sessions(self, *, now: datetime) -> list[OrphanSession]:
             """Return the sessions of removed tasks that are to be dropped at their backends by now."""

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     class TaskStore(Protocol):
         def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
-            """Add a task and queue its first run, held if it is only proposed; None when its id is taken."""
+            """Add a task and queue its first run, held if it is only proposed; None when its id is taken.
+
+            Its parent session is noted as seen.
+            """
 
         def add_run(
             self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None

@@ -358,7 +358,20 @@ CREATE INDEX refusals_by_time ON refusals (at);
 CREATE INDEX signals_by_time ON signals (task, at);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS)
+# Parent sessions: when each was last seen, and when its frontend said that it is over.
+_PARENTS = """
+CREATE TABLE parent_sessions (
+    name     TEXT PRIMARY KEY,
+    seen_at  INTEGER NOT NULL,
+    ended_at INTEGER
+) WITHOUT ROWID;
+INSERT INTO parent_sessions
+SELECT parent, max(updated_at), (SELECT at FROM ended_sessions WHERE name = parent)
+FROM tasks WHERE parent IS NOT NULL GROUP BY parent;
+DROP TABLE ended_sessions;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS, _PARENTS)
 
 
 def statements(script: str) -> list[str]:

@@ -18,7 +18,7 @@ from errands.stores.sqlite.connection import Connection
 # Parents before children, so that foreign keys hold.
 _TABLES = (
     "tasks", "runs", "waits", "approvals", "past_approvals", "always", "environments", "events", "outbox",
-    "templates", "sessions", "messages", "exchanges", "ended_sessions", "remnants", "hearings", "slots",
+    "templates", "sessions", "messages", "exchanges", "parent_sessions", "remnants", "hearings", "slots",
     "watches", "signals", "refusals",
 )  # fmt: skip
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from errands.model.run import task_of
 from errands.stores.sqlite.columns import micros, moment
-from errands.stores.sqlite.table import Table, marks
+from errands.stores.sqlite.table import FROM_RUN, OF_AGENT, Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,21 +32,31 @@ class RetentionRows(Table):
             )
             if not rows or any(live for _, _, live in rows):
                 continue
-            seq = rows[0][0]
+            seq, runs = rows[0][0], [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
+            commands = [each for run_id in runs for each in self._commands_of(run_id)]
             self._keep_answers(seq, now)
-            # What an agent has started belongs to its session, which ends with it.
+            self._orphan_sessions(seq)
+            # What else an agent has started belongs to its session, which ends with it.
             self.db.write(
                 """
-                INSERT OR IGNORE INTO ended_sessions
-                SELECT name, created_at FROM sessions
-                WHERE task = ? AND EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = sessions.name)
+                UPDATE parent_sessions SET ended_at = ?
+                WHERE name IN (SELECT name FROM sessions WHERE task = ?) AND ended_at IS NULL
                 """,
-                (seq,),
+                (micros(now), seq),
             )
-            self._orphan_sessions(seq)
             self.db.write("DELETE FROM tasks WHERE seq = ?", (seq,))
-            removed += [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
+            removed += runs + self.remove(commands, now=now)
         return removed
+
+    def _commands_of(self, run_id: str) -> list[str]:
+        """Return the ids of the commands that an agent's run has run itself."""
+        return self.first_column(
+            f"""
+            SELECT id FROM tasks INDEXED BY tasks_by_run
+            WHERE created_by = ? AND {OF_AGENT} ORDER BY seq
+            """,
+            (f"run {run_id}",),
+        )
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
         for task_id, number in map(task_of, run_ids):
@@ -83,12 +93,19 @@ class RetentionRows(Table):
             SELECT tasks.id
             FROM runs INDEXED BY runs_ended
             CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq
-            WHERE runs.completed_at < ?
+            WHERE runs.completed_at < ?1
               AND (tasks.standing IS NULL OR tasks.state NOT IN ('proposed', 'active', 'paused'))
-              AND (tasks.parent IN (SELECT name FROM ended_sessions)
-                   OR (tasks.parent IS NULL AND tasks.kind <> 'agent'))
+              AND (tasks.parent IS NULL
+                   OR iif(EXISTS (SELECT 1 FROM sessions WHERE sessions.name = tasks.parent),
+                          NOT EXISTS (
+                              SELECT 1 FROM tasks AS agents JOIN runs AS latest ON latest.seq = agents.run
+                              WHERE agents.id = rtrim(rtrim(substr(tasks.created_by, 5), '0123456789'), '.')
+                                AND tasks.created_by = 'run ' || agents.id || '.' || latest.number),
+                          NOT EXISTS (
+                              SELECT 1 FROM parent_sessions
+                              WHERE name = tasks.parent AND ended_at IS NULL AND seen_at >= ?1)))
               AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.on_task = tasks.seq)
-            ORDER BY runs.completed_at LIMIT ?
+            ORDER BY runs.completed_at LIMIT ?2
             """,
             (micros(before), limit),
         )
@@ -140,8 +157,8 @@ class RetentionRows(Table):
         )
         self.db.write(
             """
-            DELETE FROM ended_sessions
-            WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = ended_sessions.name)
+            DELETE FROM parent_sessions
+            WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = parent_sessions.name)
             """
         )
 
@@ -149,10 +166,7 @@ class RetentionRows(Table):
 
     def launched_by(self, run_id: str) -> list[str]:
         return self.first_column(
-            """
-            SELECT id FROM tasks INDEXED BY tasks_by_run
-            WHERE created_by = ? AND created_by >= 'run ' AND created_by < 'run!' ORDER BY seq
-            """,
+            f"SELECT id FROM tasks INDEXED BY tasks_by_run WHERE created_by = ? AND {FROM_RUN} ORDER BY seq",
             (f"run {run_id}",),
         )
 

@@ -179,11 +179,24 @@ class SessionRows(Table):
                 "UPDATE remnants SET tries = tries + 1, next_at = ? WHERE seq = ?", (micros(at), orphan.seq)
             )
 
-    def set_session_ended(self, name: str, at: datetime | None) -> None:
-        if at is None:
-            self.db.write("DELETE FROM ended_sessions WHERE name = ?", (name,))
-        else:
-            self.db.write("INSERT OR IGNORE INTO ended_sessions VALUES (?, ?)", (name, micros(at)))
+    def see_session(self, name: str, *, now: datetime, reopens: bool = True) -> None:
+        self.db.write(
+            """
+            INSERT INTO parent_sessions (name, seen_at) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE
+            SET seen_at = max(seen_at, excluded.seen_at), ended_at = iif(?, NULL, ended_at)
+            """,
+            (name, micros(now), reopens),
+        )
+
+    def end_session(self, name: str, *, now: datetime) -> None:
+        self.db.write(
+            """
+            INSERT INTO parent_sessions (name, seen_at, ended_at) VALUES (?1, ?2, ?2)
+            ON CONFLICT (name) DO UPDATE SET ended_at = coalesce(ended_at, excluded.ended_at)
+            """,
+            (name, micros(now)),
+        )
 
 
 _SEQ = "(SELECT seq FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?)"

@@ -106,13 +106,16 @@ class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
         # Within a transaction the number of the next run is known, so it is written with the task.
         run = "(SELECT coalesce(max(seq), 0) + 1 FROM runs)" if has_run else "NULL"
         try:
-            return self.db.write(
+            seq = self.db.write(
                 f"INSERT INTO tasks ({TASK.written_columns}, run) VALUES ({marks(values)}, {run})", values
             ).lastrowid
         except sqlite3.IntegrityError as error:
             if "tasks.id" in str(error):
                 return None
             raise
+        if task.parent is not None:
+            self.see_session(task.parent, now=task.created_at, reopens=False)
+        return seq
 
     def add_run(
         self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None

@@ -20,7 +20,7 @@ from errands.stores.sqlite.columns import (
     task_from,
 )
 from errands.stores.sqlite.sessions import EXCHANGE, agent_view
-from errands.stores.sqlite.table import Table, marks
+from errands.stores.sqlite.table import OF_AGENT, Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ class ViewRows(Table):
                 where.append("tasks.standing IS NOT NULL AND tasks.state IN ('active', 'paused')")
         elif query.ids is None:
             where.append("tasks.state <> 'rejected'")
+        if not query.with_commands:
+            where.append(f"NOT ({OF_AGENT})")
         if query.before is not None:
             where.append("tasks.seq < (SELECT seq FROM tasks WHERE id = ?)")
             values.append(query.before)

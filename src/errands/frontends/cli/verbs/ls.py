@@ -57,8 +57,13 @@ def ls(context: Context, arguments: Arguments) -> int:
 
 
 def _listed(context: Context, arguments: Arguments, limit: int | None) -> list[View]:
-    """List the selected tasks; an agent whose call waits for approval is running and also proposed."""
-    views = context.engine.list(Query(states=arguments.state, batch=arguments.batch, limit=limit))
+    """List the selected tasks; an agent whose call waits for approval is running and also proposed.
+
+    The commands that agents ran are part of their tasks, so they are left out unless everything is wanted.
+    """
+    everything = arguments.all or arguments.json
+    query = Query(states=arguments.state, batch=arguments.batch, limit=limit, with_commands=everything)
+    views = context.engine.list(query)
     if "proposed" not in arguments.state:
         return views
     found = {view.id: view for view in (*views, *answerable(context.engine, batch=arguments.batch))}
@@ -69,7 +74,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     views, more = _selection(context, arguments)
     if not views:
         return [_nothing(arguments)]
-    lines = table(COLUMNS, _rows(context, views), context.look)
+    lines = table(COLUMNS, _rows(context, _nested(views)), context.look)
     proposed = [view.id for view in views if needs_approval(view)]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
@@ -85,22 +90,41 @@ def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool
     if arguments.all or arguments.number:
         return _listed(context, arguments, arguments.number), False
     views = _listed(context, arguments, USUAL + 1)
-    if len(views) <= USUAL:
-        return views, False
     shown = {view.id for view in views[:USUAL]}
-    # Running ones are as few as the lanes are wide; those that wait may be thousands.
-    wanted = tuple(each for each in ("running", "proposed") if each in (arguments.state or (each,)))
-    old = context.engine.list(Query(states=wanted, batch=arguments.batch)) if wanted else []
-    lasting = tuple(each for each in STANDING if each in (arguments.state or (each,)))
-    old += context.engine.list(Query(states=lasting, batch=arguments.batch)) if lasting else []
-    return views[:USUAL] + [view for view in old if view.id not in shown], True
+    # Running ones are as few as the lanes are wide; those that wait may be thousands. A command of an agent
+    # is shown while it waits for approval, because a person has to see what they approve.
+    groups = (("running",), ("proposed",), STANDING) if len(views) > USUAL else (("proposed",),)
+    old = [
+        view
+        for states in groups
+        if (wanted := tuple(each for each in states if each in (arguments.state or (each,))))
+        for view in context.engine.list(
+            Query(states=wanted, batch=arguments.batch, with_commands=states == ("proposed",))
+        )
+    ]
+    return views[:USUAL] + [view for view in old if view.id not in shown], len(views) > USUAL
+
+
+def _nested(views: Sequence[View]) -> list[View]:
+    """Put the commands of agents under them, in the order in which they were run."""
+    shown = {view.id for view in views}
+    commands: dict[str, list[View]] = {}
+    for view in reversed(views):
+        if view.agent_task in shown:
+            commands.setdefault(view.agent_task or "", []).append(view)
+    top = [view for view in views if view.agent_task not in shown]
+    return [each for view in top for each in (view, *commands.get(view.id, ()))]
 
 
 def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...]]:
     at, look, cover = now(), context.look, TextMask(context)
+    under = look.sign("└ ", "  ")
     return [
         (
-            Cell(text=f"{view.id} {view.marks}" if view.marks else view.id, colour="bold"),
+            Cell(
+                text=f"{under if view.agent_task else ''}{view.id} {view.marks}".rstrip(),
+                colour="" if view.agent_task else "bold",
+            ),
             state_cell(state_word(view), look),
             ago(view.created_at, at=at),
             took_text(view.latest, at=at),
@@ -155,11 +179,16 @@ VERBS = (
                 "calls of agents",
             ),
             Option(flags=("--batch",), metavar="NAME", help="only tasks of this batch", completes="batches"),
-            Option(flags=("-a", "--all"), help="all tasks, not only live ones and the newest 20"),
+            Option(
+                flags=("-a", "--all"),
+                help="all tasks, not only live ones and the newest 20, and the commands of agents under them",
+            ),
             Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="show at most N"),
             Option(flags=("-w", "--watch"), help="keep running and show changes as they happen"),
             JSON,
         ),
+        details="The commands that an agent runs are part of its task: they are listed with --all and "
+        "--json, and while they wait for approval.",
         examples=(
             ("errands ls --state running", "running now"),
             ("errands ls --state proposed", "waiting for approval"),
