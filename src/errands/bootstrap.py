@@ -312,12 +312,17 @@ def serve_mcp(
 
 
 def installation(
-    client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
+    client: str,
+    *,
+    environ: Mapping[str, str],
+    project: str | None,
+    dialect: str | None,
+    trust: bool | None = None,
 ) -> ClientInstallation:
     """Return what installs Errands into a client, and removes it again."""
     from errands.frontends.install.installation import ClientInstallation
 
-    return ClientInstallation(client, environ=environ, project=project, dialect=dialect)
+    return ClientInstallation(client, environ=environ, project=project, dialect=dialect, trust=trust)
 
 
 def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:

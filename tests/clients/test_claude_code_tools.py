@@ -30,20 +30,12 @@ def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     person.environ |= claude_env(place / "home", model.url)
     # The tools are there at the first prompt, and all of them are in the request.
     person.environ |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
-    person.types("install", "claude", "--yes")
+    person.types("install", "claude", "--yes", "--trust")
     yield person
     person.leaves()
 
 
-COMMAND = [
-    "--model",
-    "claude-fake",
-    "--allowedTools",
-    "mcp__errands",
-    "--verbose",
-    "--output-format",
-    "stream-json",
-]
+COMMAND = ["--model", "claude-fake", "--verbose", "--output-format", "stream-json"]
 
 
 class Live:
@@ -121,7 +113,7 @@ def live(person: Person, model: ModelServer) -> Iterator[Live]:
 
 
 def calling(tool: str, **arguments: Any) -> str:
-    return f"CALL mcp__errands__{tool} {json.dumps(arguments)}\n"
+    return f"CALL mcp__plugin_errands_errands__{tool} {json.dumps(arguments)}\n"
 
 
 def deleting(victim: Path, **arguments: Any) -> str:
@@ -165,15 +157,15 @@ def test_a_dialog_asks_the_person_and_their_answer_counts(live: Live, person: Pe
 
 @pytest.mark.spec("X2")
 def test_its_commands_and_skill_are_there(live: Live, model: ModelServer) -> None:
-    live.prompts("/background make test\nSAY started")
-    live.prompts("/tasks failed\nSAY listed")
+    live.prompts("/errands:background make test\nSAY started")
+    live.prompts("/errands:tasks running\nSAY listed")
 
     started = next(each.text for each in model.asked if "SAY started" in each.prompt)
     listed = next(each.text for each in model.asked if "SAY listed" in each.prompt)
     assert "Run this command in the background" in started
     assert "make test" in started
-    assert "Show only those that are failed" in listed
-    assert "errands: Run slow commands and agents in the background" in listed
+    assert 'The filter is \\"running' in listed
+    assert "errands:errands: Run slow commands and agents in the background" in listed
 
 
 def once(person: Person, prompt: str, *options: str | Path) -> list[str]:

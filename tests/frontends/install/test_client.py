@@ -73,9 +73,23 @@ def test_a_client_that_answers_once_is_not_kept_waiting(person: Person) -> None:
     person.types("cancel", task)
 
 
+@pytest.mark.trap(5)
+def test_a_hook_names_the_session_in_a_call_and_decides_nothing(person: Person) -> None:
+    given = told(SESSION, tool_input={"command": "make", "_session": "forged"})
+
+    said = person.types("client", "claude", "session", given=given).object
+
+    assert said == {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "updatedInput": {"command": "make", "_session": SESSION},
+        }
+    }
+
+
 @pytest.mark.parametrize("given", ["", "no JSON", "[]", '{"session": 1}'])
 def test_a_hook_without_news_prints_nothing(person: Person, given: str) -> None:
-    for deed in ("wake", "remind"):
+    for deed in ("wake", "remind", "session"):
         silent = person.types("client", "claude", deed, given=given)
         assert (silent.out, silent.err) == ("", "")
 

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,58 +13,10 @@ import pytest
 from errands.frontends.cli.verbs.install import CLIENTS
 from errands.frontends.install import jsonc
 from errands.frontends.install.clients import NAMES
-from errands.frontends.install.installation import ClientInstallation
 from errands.model.errors import BadValue, ErrandsError
+from tests.frontends.install.house import House
 
 SERVING = [sys.executable, "-P", "-m", "errands"]
-
-
-class House:
-    """A person's files, and a project of theirs."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.project = place / "project"
-        self.project.mkdir()
-        self.environ = {"HOME": str(place / "home"), "XDG_CONFIG_HOME": str(place / "home" / ".config")}
-
-    def installation(
-        self, client: str, *, project: bool = False, dialect: str | None = None
-    ) -> ClientInstallation:
-        where = str(self.project) if project else None
-        return ClientInstallation(client, environ=self.environ, project=where, dialect=dialect)
-
-    def install(self, client: str, **options: Any) -> list[str]:
-        """Install; return the changed files."""
-        return self._carry_out(self.installation(client, **options), removing=False)
-
-    def uninstall(self, client: str, **options: Any) -> list[str]:
-        return self._carry_out(self.installation(client, **options), removing=True)
-
-    def _carry_out(self, made: ClientInstallation, *, removing: bool) -> list[str]:
-        changes = made.plan(removing=removing)
-        made.carry_out()
-        return [path for path, _ in changes]
-
-    def file(self, name: str, text: str = "") -> Path:
-        path = self.place / name
-        if text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return path
-
-    def content(self) -> dict[str, str]:
-        """Every file with its text, and every directory with nothing in it, but for the project."""
-        return {
-            str(path.relative_to(self.place)): path.read_text() if path.is_file() else "/"
-            for path in sorted(self.place.rglob("*"))
-            if path.is_file() or (path != self.project and not any(path.iterdir()))
-        }
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
 
 
 def test_the_command_line_knows_every_client() -> None:
@@ -92,7 +43,7 @@ def test_an_installation_is_idempotent_and_leaves_nothing_behind(
 
 SERVERS = {
     "claude": (
-        "home/.claude.json",
+        "home/.claude/errands/errands/.mcp.json",
         ("mcpServers", "errands"),
         ["client", "claude", "mcp", "--dialect", "claude"],
     ),
@@ -137,15 +88,21 @@ def test_a_custom_home_is_passed_on(house: House) -> None:
     assert json.loads(house.file("home/.cursor/mcp.json").read_text())["mcpServers"]["errands"]["env"] == {
         "ERRANDS_HOME": "/somewhere else"
     }
-    hooks = json.loads(house.file("home/.claude/settings.json").read_text())["hooks"]["PostToolUse"]
-    assert hooks[0]["hooks"][0]["command"].startswith("ERRANDS_HOME='/somewhere else' ")
+    for hook in hooks(house).values():
+        assert hook["command"].startswith("ERRANDS_HOME='/somewhere else' ")
+
+
+def hooks(house: House) -> dict[str, dict[str, Any]]:
+    """The hook of each event in the plugin for Claude Code."""
+    written = json.loads(house.file("home/.claude/errands/errands/hooks/hooks.json").read_text())["hooks"]
+    return {event: groups[0]["hooks"][0] for event, groups in written.items()}
 
 
 FOREIGN = {
     "claude": {
         "home/.claude.json": '{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}, "projects": {}}',
         "home/.claude/settings.json": '{\n    "model": "opus",\n    "hooks": {"PostToolUse": [\n'
-        '        {"matcher": "Edit", "hooks": []}\n    ]}\n}\n',
+        '        {"matcher": "Edit", "hooks": []}\n    ]},\n    "permissions": { "allow": [ ] }\n}\n',
     },
     "opencode": {
         "home/.config/opencode/opencode.jsonc": '// mine\n{\n  "theme": "x", // nice\n  "mcp": {},\n}\n'
@@ -176,39 +133,22 @@ def test_later_changes_elsewhere_in_a_file_stay(house: House) -> None:
     house.install("claude")
     text = settings.read_text()
     text = jsonc.put(text, ("model",), "sonnet")
-    text = jsonc.add(text, ("hooks", "PostToolUse"), {"matcher": "Write", "hooks": []})
+    text = jsonc.put(text, ("enabledPlugins", "other@theirs"), True)
     settings.write_text(text)
 
     house.uninstall("claude")
 
-    assert json.loads(settings.read_text()) == {
-        "model": "sonnet",
-        "hooks": {"PostToolUse": [{"matcher": "Write", "hooks": []}]},
-    }
-
-
-def test_a_foreign_hook_in_our_entry_is_not_removed(house: House) -> None:
-    house.install("claude")
-    settings = house.file("home/.claude/settings.json")
-    written = json.loads(settings.read_text())
-    written["hooks"]["PostToolUse"][0]["hooks"].append({"type": "command", "command": "theirs"})
-    settings.write_text(json.dumps(written))
-    before = house.content()
-
-    for change in (house.install, house.uninstall):
-        with pytest.raises(BadValue, match=r"hooks\.PostToolUse has another hook in the same entry as ours"):
-            change("claude")
-    assert house.content() == before
+    assert json.loads(settings.read_text()) == {"model": "sonnet", "enabledPlugins": {"other@theirs": True}}
 
 
 def test_an_edited_command_file_is_left_alone(house: House) -> None:
     house.install("claude")
-    command = house.file("home/.claude/commands/tasks.md")
-    command.write_text("my own words\n")
+    name = "home/.claude/errands/errands/commands/tasks.md"
+    house.file(name).write_text("my own words\n")
 
     house.uninstall("claude")
 
-    assert house.content() == {"home/.claude/commands/tasks.md": "my own words\n"}
+    assert house.content() == {name: "my own words\n"}
 
 
 def test_an_earlier_entry_with_our_name_is_restored(house: House) -> None:
@@ -229,9 +169,7 @@ def test_another_python_replaces_the_first(house: House, monkeypatch: pytest.Mon
 
     house.install("claude")
 
-    hooks = json.loads(house.file("home/.claude/settings.json").read_text())["hooks"]
-    assert [len(each) for each in hooks.values()] == [1, 1]
-    assert hooks["PostToolUse"][0]["hooks"][0]["command"].startswith("/opt/newer/python ")
+    assert {each["command"].split()[0] for each in hooks(house).values()} == {"/opt/newer/python"}
     house.uninstall("claude")
     assert house.content() == {}
 
@@ -239,8 +177,8 @@ def test_another_python_replaces_the_first(house: House, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("client", "name", "text"),
     [
-        ("claude", "home/.claude.json", '{"mcpServers": '),
-        ("claude", "home/.claude/settings.json", '{"hooks": []}'),
+        ("claude", "home/.claude/settings.json", '{"enabledPlugins": '),
+        ("claude", "home/.claude/settings.json", '{"enabledPlugins": []}'),
         ("opencode", "home/.config/opencode/opencode.json", "{mcp: {}}"),
         ("codex", "home/.codex/config.toml", "model = \n"),
         ("cursor", "home/.cursor/mcp.json", "[]"),
@@ -308,9 +246,9 @@ def test_the_texts_are_in_the_package(house: House) -> None:
     house.install("claude")
     house.install("opencode")
 
-    skill = house.file("home/.claude/skills/errands/SKILL.md").read_text()
-    assert skill.startswith("---\nname: errands\ndescription: ")
-    assert "$ARGUMENTS" in house.file("home/.claude/commands/background.md").read_text()
+    plugin_folder = house.file("home/.claude/errands/errands")
+    assert (plugin_folder / "skills/errands/SKILL.md").read_text().startswith("---\nname: errands\n")
+    assert "$ARGUMENTS" in (plugin_folder / "commands/background.md").read_text()
     plugin = house.file("home/.config/opencode/plugin/errands.js").read_text()
     assert f"const ERRANDS = {json.dumps(SERVING)}\n" in plugin
     assert "const ENVIRONMENT = {}\n" in plugin
@@ -321,10 +259,10 @@ def test_existing_and_used_directories_stay(house: House) -> None:
     before = house.content()
     house.install("opencode")
     house.install("claude")
-    kept = house.file("home/.claude/skills/mine.md", "mine\n")
+    kept = house.file("home/.claude/errands/mine.md", "mine\n")
 
     house.uninstall("claude")
-    assert [path.name for path in house.file("home/.claude").rglob("*")] == ["skills", "mine.md"]
+    assert [path.name for path in house.file("home/.claude").rglob("*")] == ["errands", "mine.md"]
 
     kept.unlink()
     kept.parent.rmdir()

@@ -78,11 +78,33 @@ def test_claude_code_is_promised_to_be_woken_only_if_it_will_be(person: Person) 
     assert "wake: session. You will be told when it ends; do not poll." in woken
     assert "wake: none; ask with wait" in single
     assert "wake: none; ask with wait" in nameless
-    assert parents(person) == {
+    found = parents(person)
+    assert {name: found[name] for name in ("woken", "single", "nameless")} == {
         "woken": ("claude:one", "claude:one"),
         "single": ("claude:one", "user"),
         "nameless": (f"mcp:claude:{person.cwd}", "user"),
     }
+
+
+@pytest.mark.spec("N8", "X5")
+@pytest.mark.trap(5)
+def test_a_task_belongs_to_the_session_that_the_hook_names(person: Person) -> None:
+    """After /clear, Claude Code has another session than the one its server was started in."""
+    begun = {"CLAUDE_CODE_SESSION_ID": "before-1", "CLAUDE_PLUGIN_ROOT": "/plugin"}
+
+    cleared, unhooked = called(
+        person,
+        "claude",
+        {"command": "true", "name": "cleared", "_session": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"},
+        {"command": "true", "name": "unhooked"},
+        **begun,
+    )
+
+    assert "wake: session" in cleared
+    assert "wake: none" in unhooked  # without hooks, nothing wakes it either
+    found = parents(person)
+    assert found["cleared"] == ("claude:6f9619ff-8b86-4d01-b42d-00cf4fc964ff",) * 2
+    assert found["unhooked"] == ("claude:before-1", "user")
 
 
 @pytest.mark.spec("N8", "X5")

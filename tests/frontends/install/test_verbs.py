@@ -24,7 +24,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
 def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
     terminal, config = Terminal(person), person.cwd / "home" / ".gemini" / "settings.json"
     try:
-        asked = terminal.types("install", "gemini")
+        asked = terminal.types("install", "gemini", "--no-trust")
         asked.expect(r"Change 1 file\? \[y/N\] ")
         assert '"mcpServers"' in plain(asked.before or "")
         asked.sendline("n")
@@ -32,7 +32,7 @@ def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
         assert (code, config.exists()) == (4, False)
         assert "nothing was written" in said
 
-        asked = terminal.types("install", "gemini")
+        asked = terminal.types("install", "gemini", "--no-trust")
         asked.expect(r"\[y/N\] ")
         asked.sendline("y")
         said, code = ended(asked)
@@ -63,16 +63,58 @@ def test_it_can_be_printed_only(person: Person) -> None:
 
 def test_the_printed_text_of_a_file_is_a_whole_file(person: Person) -> None:
     said = person.types("install", "claude", "--print", "--project").out
-    texts = dict(part.split("\n", 1) for part in said.removeprefix("# ").split("\n# /")[:2])
+    texts = dict(part.split("\n", 1) for part in said.removeprefix("# ").split("\n# /"))
 
-    settings = json.loads(texts[f"{person.cwd}/.claude/settings.json".removeprefix("/")])
-    assert list(settings["hooks"]) == ["PostToolUse", "UserPromptSubmit"]
+    settings = json.loads(texts[f"{person.cwd}/.claude/settings.local.json".removeprefix("/")])
+    assert list(settings) == ["extraKnownMarketplaces", "enabledPlugins"]
+
+
+def test_a_person_is_asked_whether_the_client_shall_stop_asking(person: Person) -> None:
+    terminal, config = Terminal(person), person.cwd / "home" / ".codex" / "config.toml"
+
+    def installs(*answers: str) -> str:
+        asked = terminal.types("install", "codex")
+        for answer in answers:
+            asked.expect(r"\[y/N\] ")
+            asked.sendline(answer)
+        said, code = ended(asked)
+        assert code == 0
+        return said
+
+    try:
+        installs("n", "y")
+        assert "approval_mode" not in config.read_text()
+        installs("y", "y")
+        assert 'default_tools_approval_mode = "approve"' in config.read_text()
+        assert "already installed" in installs()  # and it is not asked again
+    finally:
+        terminal.close()
+
+
+def test_without_a_person_the_client_is_trusted_only_with_a_flag(person: Person) -> None:
+    config = person.cwd / "home" / ".gemini" / "settings.json"
+
+    said = person.types("install", "gemini", "--yes")
+    assert "Pass --trust to let it use them without asking (trust: true)" in said.err
+    assert "Errands asks for itself" in said.err
+    assert "trust" not in json.loads(config.read_text())["mcpServers"]["errands"]
+
+    assert person.types("install", "gemini", "--yes", "--trust").err == ""
+    assert json.loads(config.read_text())["mcpServers"]["errands"]["trust"] is True
+    assert person.types("install", "gemini", "--yes").out == "nothing to do: already installed\n"
+    person.types("install", "gemini", "--yes", "--no-trust")
+    assert "trust" not in json.loads(config.read_text())["mcpServers"]["errands"]
 
 
 @pytest.mark.trap(41)
 def test_contradicting_options_are_refused(person: Person) -> None:
     assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
     assert "unknown dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
+    assert "not both" in person.types("install", "codex", "--trust", "--no-trust", "--yes", code=2).err
+    assert "--trust does not apply to Cursor" in person.types("install", "cursor", "--trust", code=2).err
+    assert (
+        "--trust does not apply to the service" in person.types("install", "service", "--trust", code=2).err
+    )
     assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err
 
 

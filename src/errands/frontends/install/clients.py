@@ -1,123 +1,40 @@
-"""The clients: which files each of them reads, and what Errands writes there.
-
-A client starts the server with the Python that ran the installation, whatever its own environment is.
-"""
+"""The clients: which files each of them reads, and what Errands writes there."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Callable, Mapping
-from importlib.resources import files
-from shlex import quote
+from collections.abc import Callable
 from typing import Any
 
-from errands.frontends.install.pieces import Entry, Item, Piece, Table, Whole
+from errands.frontends.install import claude
+from errands.frontends.install.pieces import Entry, Table, Whole
+from errands.frontends.install.place import (
+    SERVER,
+    Place,
+    command,
+    environment,
+    packaged,
+    server,
+    server_command,
+)
 from errands.frontends.install.plan import Target
 from errands.model.record import record
-
-SERVER = "errands"
-# The client ends a waiting hook after this time; later news is reported at the next prompt.
-_DAY = 86_400  # seconds
-
-
-@record
-class Place:
-    """Where to install: for a person (`project` is None) or in a project."""
-
-    environ: Mapping[str, str]
-    project: str | None = None
-    dialect: str | None = None
-
-    @property
-    def home(self) -> str:
-        return self.environ.get("HOME") or os.path.expanduser("~")
-
-    def config(self, *names: str) -> str:
-        base = self.environ.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
-        return os.path.join(base, *names)
-
-    def either(self, project: str, user: str) -> str:
-        return user if self.project is None else os.path.join(self.project, project)
 
 
 @record
 class Client:
-    """A program that can use the tools; `reports` says how it learns of the end of a task."""
+    """A program that can use the tools; `reports` says how it learns of the end of a task.
+
+    `asks` says when it asks before a call of a tool, and `setting` is its own setting against that.
+    """
 
     name: str
     title: str
     targets: Callable[[Place], tuple[Target, ...]]
     reports: str = "it is not woken when a task ends, and has to ask"
-
-
-def command(*words: str) -> list[str]:
-    """Return a command line of Errands; `-P`, because a project may have files named like modules."""
-    return [sys.executable, "-P", "-m", "errands", *words]
-
-
-def _server_command(place: Place, default: str, *, client: str = "") -> list[str]:
-    words = ("client", client, "mcp") if client else ("mcp",)
-    return command(*words, "--dialect", place.dialect or default)
-
-
-def _environment(place: Place) -> dict[str, str]:
-    """Return the variables that a program started outside a shell would miss."""
-    home = place.environ.get("ERRANDS_HOME")
-    return {"ERRANDS_HOME": os.path.abspath(home)} if home else {}
-
-
-def _server(words: list[str], place: Place, **more: Any) -> dict[str, Any]:
-    """Describe the server in the form that most clients use."""
-    env = _environment(place)
-    return {**more, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
-
-
-def _text(*names: str) -> str:
-    return files("errands.frontends.install").joinpath("files", *names).read_text(encoding="utf-8")
-
-
-# Claude Code: the server, two hooks that report the ends of tasks, two commands and a skill.
-
-
-def _claude(place: Place) -> tuple[Target, ...]:
-    configured = place.environ.get("CLAUDE_CONFIG_DIR")
-    base = configured or os.path.join(place.home, ".claude")
-    folder = place.either(".claude", base)
-    state = os.path.join(configured or place.home, ".claude.json")
-    server = _server(_server_command(place, "claude", client="claude"), place, type="stdio")
-    return (
-        Target(
-            path=place.either(".mcp.json", state), pieces=(Entry(path=("mcpServers", SERVER), value=server),)
-        ),
-        Target(path=os.path.join(folder, "settings.json"), pieces=tuple(_claude_hooks(place))),
-        *(
-            Target(path=os.path.join(folder, *path), pieces=(Whole(text=_text(*source)),))
-            for path, source in (
-                (("commands", "background.md"), ("claude", "background.md")),
-                (("commands", "tasks.md"), ("claude", "tasks.md")),
-                (("skills", "errands", "SKILL.md"), ("claude", "skill.md")),
-            )
-        ),
-    )
-
-
-def _claude_hooks(place: Place) -> list[Piece]:
-    def hook(verb: str, **more: Any) -> dict[str, Any]:
-        env = [f"{name}={quote(value)}" for name, value in _environment(place).items()]
-        words = [quote(word) for word in command("client", "claude", verb)]
-        return {"type": "command", "command": " ".join([*env, *words]), **more}
-
-    # What the person and the model see; without these it is labelled as hook feedback.
-    labels = {"rewakeSummary": "Errands: news of background tasks", "rewakeMessage": "News from Errands:"}
-    wake_hook = hook("wake", asyncRewake=True, timeout=_DAY, **labels)
-    wake = {"matcher": f"mcp__{SERVER}__.*", "hooks": [wake_hook]}
-    remind = {"hooks": [hook("remind", timeout=10)]}
-    return [
-        Item(path=("hooks", "PostToolUse"), value=wake, mark="-m errands client claude wake"),
-        Item(path=("hooks", "UserPromptSubmit"), value=remind, mark="-m errands client claude remind"),
-    ]
+    asks: str = ""
+    setting: str = ""
 
 
 # OpenCode: the server and a plugin.
@@ -126,14 +43,14 @@ def _claude_hooks(place: Place) -> list[Piece]:
 def _opencode(place: Place) -> tuple[Target, ...]:
     folder = place.either("", place.config("opencode"))
     plugins = place.either(os.path.join(".opencode", "plugin"), place.config("opencode", "plugin"))
-    env = _environment(place)
+    env = environment(place)
     server = {
         "type": "local",
-        "command": _server_command(place, "opencode", client="opencode"),
+        "command": server_command(place, "opencode", client="opencode"),
         "enabled": True,
         **({"environment": env} if env else {}),
     }
-    plugin = _text("opencode", "errands.js")
+    plugin = packaged("opencode", "errands.js")
     filled = plugin.replace('"{errands}"', json.dumps(command())).replace('"{environment}"', json.dumps(env))
     return (
         Target(
@@ -150,24 +67,48 @@ def _existing(folder: str, *names: str) -> str:
     return next((path for path in paths if os.path.exists(path)), paths[-1])
 
 
-# The others: the server alone.
+# Codex: the server, which is given few variables, and calls only what it is told to trust.
+
+_APPROVAL = "default_tools_approval_mode"
+# Codex passes on little more than HOME and PATH. Without these the server may use another home, and commands
+# lack what they have in a shell. Secrets are not among them: name those that your agents need yourself.
+PASSED_ON = (
+    "ERRANDS_HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR CODEX_HOME "
+    "CLAUDE_CONFIG_DIR DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY SSH_AUTH_SOCK DOCKER_HOST KUBECONFIG "
+    "HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy OLLAMA_HOST TMPDIR TZ EDITOR "
+    "VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT NVM_DIR JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME"
+).split()
 
 
 def _codex(place: Place) -> tuple[Target, ...]:
     base = place.environ.get("CODEX_HOME") or os.path.join(place.home, ".codex")
     path = place.either(os.path.join(".codex", "config.toml"), os.path.join(base, "config.toml"))
-    table = Table(path=("mcp_servers", SERVER), value=_server(_server_command(place, "native"), place))
+    trust = {_APPROVAL: "approve"} if place.trust else {}
+    value = {**server(server_command(place, "native"), place), "env_vars": PASSED_ON, **trust}
+    table = Table(
+        path=("mcp_servers", SERVER), value=value, kept=() if place.trust is False else (_APPROVAL,)
+    )
     return (Target(path=path, pieces=(table,)),)
 
 
+# The others: the server alone.
+
+
 def _json_server(
-    path: str, key: str, user: Callable[[Place], str] | None = None, **more: Any
+    path: str, key: str, user: Callable[[Place], str] | None = None, *, trust: str = "", **more: Any
 ) -> Callable[[Place], tuple[Target, ...]]:
-    """Return the targets of a client with one JSON file, at `path` in a project or a home, or at `user`."""
+    """Return the targets of a client with one JSON file, at `path` in a project or a home, or at `user`.
+
+    `trust` is the setting of a server with which its tools are called unasked.
+    """
 
     def targets(place: Place) -> tuple[Target, ...]:
         of_user = os.path.join(place.home, path) if user is None else user(place)
-        entry = Entry(path=(key, SERVER), value=_server(_server_command(place, "native"), place, **more))
+        value = server(server_command(place, "native"), place, **more)
+        if trust and place.trust:
+            value[trust] = True
+        kept = (trust,) if trust and place.trust is None else ()
+        entry = Entry(path=(key, SERVER), value=value, kept=kept)
         return (Target(path=place.either(path, of_user), pieces=(entry,)),)
 
     return targets
@@ -177,8 +118,10 @@ CLIENTS = (
     Client(
         name="claude",
         title="Claude Code",
-        targets=_claude,
+        targets=claude.targets,
         reports="it is woken when a task ends, except as claude -p, which has to ask",
+        asks="Claude Code asks before it uses one of these tools, and claude -p refuses them",
+        setting=f'"{claude.TOOLS}" in permissions.allow',
     ),
     Client(
         name="opencode",
@@ -186,9 +129,21 @@ CLIENTS = (
         targets=_opencode,
         reports="the plugin reports each end into the session that started the task",
     ),
-    Client(name="codex", title="Codex", targets=_codex),
+    Client(
+        name="codex",
+        title="Codex",
+        targets=_codex,
+        asks="Codex asks before it calls a tool that starts or ends something, and codex exec refuses it",
+        setting=f'{_APPROVAL} = "approve"',
+    ),
     Client(name="cursor", title="Cursor", targets=_json_server(".cursor/mcp.json", "mcpServers")),
-    Client(name="gemini", title="Gemini CLI", targets=_json_server(".gemini/settings.json", "mcpServers")),
+    Client(
+        name="gemini",
+        title="Gemini CLI",
+        targets=_json_server(".gemini/settings.json", "mcpServers", trust="trust"),
+        asks="Gemini CLI asks before it calls a tool, and gemini -p does not even offer them to the model",
+        setting="trust: true",
+    ),
     Client(
         name="vscode",
         title="Visual Studio Code",

@@ -9,13 +9,17 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from errands.frontends.install import plan, service
-from errands.frontends.install.clients import Place, named
+from errands.frontends.install.clients import named
 from errands.frontends.install.pieces import Whole
+from errands.frontends.install.place import Place
 from errands.frontends.install.plan import Change, Memory, Target
+from errands.model.errors import BadValue
+from errands.model.record import evolve
 
 
 class Installation:
     missing = ""
+    offer: tuple[str, str] | None = None
 
     def __init__(self, targets: tuple[Target, ...], place: Place) -> None:
         self._targets = targets
@@ -25,7 +29,7 @@ class Installation:
 
     def snippets(self) -> list[tuple[str, str]]:
         """Return what belongs in each file, for a person who edits by hand."""
-        return [(target.path, target.alone().rstrip()) for target in self._targets]
+        return [(each.path, each.alone().rstrip()) for each in self._targets if each.pieces]
 
     def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
         """Return what would change, as a diff of each file."""
@@ -45,8 +49,9 @@ class Installation:
     def _write(self) -> None:
         plan.check_rights(self._needed)
         # Remember how to undo it before doing it.
-        self._memory.keep(self._changes)
+        left = self._memory.keep(self._changes)
         plan.carry_out(self._needed)
+        plan.sweep(left)
 
     def _remove(self) -> None:
         plan.carry_out(self._needed)
@@ -55,13 +60,38 @@ class Installation:
 
 class ClientInstallation(Installation):
     def __init__(
-        self, client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
+        self,
+        client: str,
+        *,
+        environ: Mapping[str, str],
+        project: str | None,
+        dialect: str | None,
+        trust: bool | None = None,
     ) -> None:
         self._client = named(client)
-        place = Place(environ=environ, project=project, dialect=dialect)
+        if trust is not None and not self._client.setting:
+            raise BadValue(f"--trust does not apply to {self._client.title}; leave it out")
+        place = Place(environ=environ, project=project, dialect=dialect, trust=trust)
         super().__init__(self._client.targets(place), place)
+        # What a person can choose: why, and the setting. None if there is nothing left to choose.
+        if trust is None and self._client.setting and not self._is_trusted(place):
+            self.offer = (
+                f"{self._client.asks}. Errands asks for itself: it starts what is harmless, and anything "
+                "else waits for your approval.",
+                self._client.setting,
+            )
         # The command that installs what the client needs to start the server.
         self.missing = "" if find_spec("mcp") else "pip install 'errands[mcp]'"
+
+    def _is_trusted(self, place: Place) -> bool:
+        """Return whether the client passes our tools already: the setting would change nothing."""
+        now, trusting = (self._client.targets(evolve(place, trust=each)) for each in (None, True))
+        try:
+            return [each.after for each in plan.installation(now, self._memory)] == [
+                each.after for each in plan.installation(trusting, self._memory)
+            ]
+        except BadValue:
+            return False  # the plan will say what is wrong
 
     def carry_out(self) -> list[str]:
         """Write what was planned; return what a person should know about it."""

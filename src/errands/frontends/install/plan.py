@@ -19,10 +19,11 @@ from errands.model.record import record
 
 @record
 class Target:
-    """A file and what belongs in it."""
+    """A file and what belongs in it; `retired` is what an earlier version of Errands wrote there."""
 
     path: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...] = ()
+    retired: tuple[Piece, ...] = ()
 
     def alone(self) -> str:
         """Return the file as it would be with nothing else in it."""
@@ -34,12 +35,13 @@ class Target:
 
 @record
 class Change:
-    """A file before and after (None: no file), and the notes of its pieces, in order."""
+    """A file before and after (None: no file), the notes of its pieces, and folders that were created."""
 
     path: str
     before: str | None
     after: str | None
     notes: tuple[Note, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @property
     def is_needed(self) -> bool:
@@ -54,19 +56,27 @@ class Change:
 
 
 def installation(targets: Sequence[Target], memory: Memory) -> list[Change]:
-    """Return the changes that put everything in place."""
+    """Return the changes that put everything in place, and remove what earlier versions wrote."""
     changes = []
     for target in targets:
-        text = before = _read(target.path)
+        before = _read(target.path)
+        text, former = _lines(before), memory.retired_notes(target)
+        if former is not None:
+            text = _undone(target.path, text, target.retired, former)
         notes = []
         for piece, known in zip(target.pieces, memory.notes(target), strict=True):
             try:
-                notes.append(_remembered(piece.note(text), known))
+                notes.append({**_remembered(piece.note(text), known), "piece": piece.name})
                 text = piece.put(text)
             except BadValue as error:
                 raise _refused(target.path, error, piece) from None
-        notes[0] |= _missing_folders(target.path)
-        changes.append(Change(path=target.path, before=before, after=text, notes=tuple(notes)))
+        folders = (*_missing_folders(target.path), *_folders(former or ()))
+        if notes and folders:
+            notes[0]["folders"] = folders
+        after = _ended_like(before, text)
+        changes.append(
+            Change(path=target.path, before=before, after=after, notes=tuple(notes), folders=folders)
+        )
     return changes
 
 
@@ -74,17 +84,39 @@ def removal(targets: Sequence[Target], memory: Memory) -> list[Change]:
     """Return the changes that remove everything again."""
     changes = []
     for target in targets:
-        text = before = _read(target.path)
-        pairs = list(zip(target.pieces, memory.notes(target), strict=True))
-        for piece, note in reversed(pairs):
-            if text is None:
-                break
-            try:
-                text = piece.undo(text, note)
-            except BadValue as error:
-                raise _refused(target.path, error, piece) from None
-        changes.append(Change(path=target.path, before=before, after=text))
+        before = _read(target.path)
+        former = memory.retired_notes(target)
+        notes = memory.notes(target) if former is None else former
+        text = _undone(
+            target.path, _lines(before), target.pieces if former is None else target.retired, notes
+        )
+        changes.append(Change(path=target.path, before=before, after=_ended_like(before, text)))
     return changes
+
+
+def _undone(path: str, text: str | None, pieces: Sequence[Piece], notes: Sequence[Note]) -> str | None:
+    for piece, note in reversed(list(zip(pieces, notes, strict=True))):
+        if text is None:
+            break
+        try:
+            text = piece.undo(text, note)
+        except BadValue as error:
+            raise _refused(path, error, piece) from None
+    return text
+
+
+def _lines(text: str | None) -> str | None:
+    """Return a text whose lines end in CR LF with plain line ends, in which it is edited."""
+    return text if text is None or not _has_crlf(text) else text.replace("\r\n", "\n")
+
+
+def _ended_like(before: str | None, text: str | None) -> str | None:
+    """Return an edited text with the line ends that it had before."""
+    return text if before is None or text is None or not _has_crlf(before) else text.replace("\n", "\r\n")
+
+
+def _has_crlf(text: str) -> bool:
+    return 0 < text.count("\n") == text.count("\r\n")
 
 
 def carry_out(changes: Sequence[Change]) -> None:
@@ -130,14 +162,32 @@ class Memory:
         self._known: dict[str, list[Note]] = found
 
     def notes(self, target: Target) -> Sequence[Note]:
+        """Return the notes of the pieces of a file."""
         known = self._known.get(target.path, [])
-        return known if len(known) == len(target.pieces) else [{}] * len(target.pieces)
+        if any("piece" in note for note in known):
+            named = {note.pop("piece", ""): note for note in map(dict, known)}
+            return [named.get(each.name, {}) for each in target.pieces]
+        # Notes without names are of an earlier version, in the order of its pieces.
+        is_same = len(known) == len(target.pieces) and not target.retired
+        return known if is_same else [{}] * len(target.pieces)
 
-    def keep(self, changes: Sequence[Change]) -> None:
-        known = {**self._known, **{each.path: list(each.notes) for each in changes}}
+    def retired_notes(self, target: Target) -> Sequence[Note] | None:
+        """Return the notes of what an earlier version wrote into a file; None if it wrote nothing."""
+        known = self._known.get(target.path, [])
+        if not target.retired or len(known) != len(target.retired) or any("piece" in each for each in known):
+            return None
+        return known
+
+    def keep(self, changes: Sequence[Change]) -> set[str]:
+        """Remember the changes; return folders of an earlier version that may be empty now."""
+        known = {**self._known, **{each.path: list(each.notes) for each in changes if each.notes}}
+        left = [each for each in changes if not each.notes]
+        for each in left:
+            known.pop(each.path, None)
         if folders := _missing_folders(self._path):
-            known[self._path] = [folders]
+            known[self._path] = [{"folders": folders}]
         self._save(known)
+        return {folder for each in left for folder in each.folders}
 
     def forget(self, changes: Sequence[Change]) -> set[str]:
         """Forget these changes; return the folders that were created for them."""
@@ -146,7 +196,7 @@ class Memory:
             gone.add(self._path)
         notes = [note for path in gone for note in self._known.get(path, ())]
         self._save({path: notes for path, notes in self._known.items() if path not in gone})
-        return {folder for note in notes for folder in note.get("folders", ())}
+        return set(_folders(notes))
 
     def _save(self, known: Mapping[str, Any]) -> None:
         if known == self._known:
@@ -204,12 +254,16 @@ def _default_mode() -> int:
     return 0o666 & ~mask
 
 
-def _missing_folders(path: str) -> Note:
-    """Return a note of the folders that have to be created for a file."""
+def _missing_folders(path: str) -> list[str]:
+    """Return the folders that have to be created for a file."""
     folders = []
     while (path := os.path.dirname(path)) and not os.path.exists(path):
         folders.append(path)
-    return {"folders": folders} if folders else {}
+    return folders
+
+
+def _folders(notes: Iterable[Note]) -> list[str]:
+    return [folder for note in notes for folder in note.get("folders", ())]
 
 
 def _refused(path: str, error: BadValue, piece: Piece) -> BadValue:

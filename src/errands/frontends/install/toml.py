@@ -45,6 +45,24 @@ def remove(text: str, path: tuple[str, ...]) -> str:
     return _checked("".join(lines[:start] + lines[end:]), wanted, path)
 
 
+def source(text: str, path: tuple[str, ...]) -> str:
+    """Return a table as it stands in the text."""
+    lines = text.splitlines(keepends=True)
+    place = _place(lines, path)
+    if place is None:
+        raise _not_a_table(path)
+    return "".join(lines[place[0] : place[1]])
+
+
+def restored(text: str, path: tuple[str, ...], source: str) -> str:
+    """Put a table back as it stood in the text."""
+    lines = text.splitlines(keepends=True)
+    place = _place(lines, path)
+    if place is None:
+        raise _not_a_table(path)
+    return "".join(lines[: place[0]]) + source + "".join(lines[place[1] :])
+
+
 def written(path: tuple[str, ...], value: dict[str, Any]) -> str:
     """Return a table as TOML; nested tables get headers of their own."""
     plain = {name: each for name, each in value.items() if not isinstance(each, dict)}

@@ -91,10 +91,12 @@ class Frontend:
         caller, rest = self.caller(client), dict(arguments)
         if not self._argument:
             return caller, rest
+        program, _, first = self._session.partition(":")
         session = rest.pop(self._argument, None)
-        if isinstance(session, str) and session.isidentifier():
-            return evolve(caller, session=checked_session(f"{caller.session}:{session}")), rest
-        return evolve(caller, session=f"{NAME}:{client.name}:{self.cwd}", wake="none"), rest
+        if isinstance(session, str) and _is_session_id(session):
+            return evolve(caller, session=checked_session(f"{program}:{session}")), rest
+        unnamed = self._session if first else f"{NAME}:{client.name}:{self.cwd}"
+        return evolve(caller, session=unnamed, wake="none"), rest
 
     def see(self, caller: Caller) -> None:
         """Note that the caller's session is there, so that what it started is kept."""
@@ -142,6 +144,10 @@ class Frontend:
     def person(self, caller: Caller) -> str:
         """Return the name recorded for the person who answers in this client."""
         return f"{actor(self._environ)} ({caller.client})"
+
+
+def _is_session_id(name: str) -> bool:
+    return name.isascii() and name.replace("-", "").replace("_", "").isalnum()
 
 
 def checked_session(name: str) -> str:

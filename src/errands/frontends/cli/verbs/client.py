@@ -1,7 +1,7 @@
 """client: what the clients that `errands install` sets up start. People never type it.
 
-Claude Code has one session per process, and passes its id to hooks. OpenCode has many sessions on one
-connection; its plugin says which one calls. Both learn of results from a process that waits beside them.
+Claude Code and OpenCode have many sessions on one connection, so a hook or a plugin of ours adds the session
+to the arguments of each call. Both learn of results from a process that waits beside them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
 
-ARGUMENT = "_session"  # the argument by which OpenCode's plugin, errands.js, names its session
+ARGUMENT = "_session"  # the argument by which a hook of Claude Code or OpenCode's plugin names the session
 BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model
 # `claude -p` answers once and exits, so it cannot be woken.
 ONE_SHOT = "sdk-cli"
@@ -31,6 +31,8 @@ def client(context: Context, arguments: Arguments) -> int:
             return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
         case "claude", "wake", None, None:
             return _wake_claude(context)
+        case "claude", "session", None, None:
+            return _name_session()
         case "claude", "remind", None, None:
             return _remind_claude(context)
         case "opencode", "news", str(session), None:
@@ -47,15 +49,31 @@ def _served(name: str, environ: Mapping[str, str]) -> dict[str, str]:
     if not session:
         return dict(environ)
     is_woken = environ.get("CLAUDE_CODE_ENTRYPOINT", "") != ONE_SHOT
+    # Our plugin comes with the hook that names the session; what earlier versions installed does not.
+    argument = {"ERRANDS_SESSION_ARGUMENT": ARGUMENT} if environ.get("CLAUDE_PLUGIN_ROOT") else {}
     return {
         **environ,
         "ERRANDS_SESSION": _claude(session),
         "ERRANDS_WAKE": "session" if is_woken else "none",
+        **argument,
     }
 
 
 def _claude(session: str) -> str:
     return f"claude:{session}"
+
+
+def _name_session() -> int:
+    """Add the session to the arguments of a call; this decides nothing about permission to make it."""
+    import json
+
+    try:
+        event = json.load(sys.stdin)
+        arguments = {**event["tool_input"], ARGUMENT: str(event["session_id"])}
+    except (ValueError, TypeError, KeyError):
+        return 0
+    _printed(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": arguments}}))
+    return 0
 
 
 def _wake_claude(context: Context) -> int:
@@ -158,7 +176,9 @@ VERBS = (
         options=(Option(flags=("--dialect",), metavar="NAME", help="the tools to offer"),),
         operands=(
             Operand(metavar="CLIENT", help="the client", choices=("claude", "opencode")),
-            Operand(metavar="DEED", help="what it needs", choices=("mcp", "wake", "remind", "news")),
+            Operand(
+                metavar="DEED", help="what it needs", choices=("mcp", "session", "wake", "remind", "news")
+            ),
             Operand(metavar="SESSION", help="its session", optional=True),
         ),
         hidden=True,

@@ -20,28 +20,51 @@ _COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def install(context: Context, arguments: Arguments) -> int:
-    made = _installation(context, arguments, arguments.dialect)
+    if arguments.trust and arguments.no_trust:
+        raise Usage("give --trust or --no-trust, not both")
+    trust = True if arguments.trust else False if arguments.no_trust else None
+    made = _installation(context, arguments, arguments.dialect, trust)
     if arguments.print:
         for path, text in made.snippets():
             context.say(context.look.paint(f"# {path}", "dim"), text, "")
+        _hint(context, made)
         return 0
     if made.missing:
         raise ErrandsError(
             f"nothing was written: the server needs a package that is missing; first run: {made.missing}"
         )
-    return 0 if _changed(context, arguments, made, removing=False) else 4
+    is_asked = made.offer is not None and not arguments.yes and is_person()
+    if made.offer is not None and is_asked:
+        why, setting = made.offer
+        context.say(why)
+        if answered(f"Let it use the tools of Errands without asking ({setting})? [y/N] "):
+            made = _installation(context, arguments, arguments.dialect, True)
+    is_done = _changed(context, arguments, made, removing=False)
+    if is_done and not is_asked:
+        _hint(context, made)
+    return 0 if is_done else 4
+
+
+def _hint(context: Context, made: Installation) -> None:
+    """Say which setting was not written because no person was asked."""
+    if made.offer is not None:
+        why, setting = made.offer
+        context.note(f"{why} Pass --trust to let it use them without asking ({setting}).")
 
 
 def uninstall(context: Context, arguments: Arguments) -> int:
-    made = _installation(context, arguments, None)
+    made = _installation(context, arguments, None, None)
     return 0 if _changed(context, arguments, made, removing=True) else 4
 
 
-def _installation(context: Context, arguments: Arguments, dialect: str | None) -> Installation:
+def _installation(
+    context: Context, arguments: Arguments, dialect: str | None, trust: bool | None
+) -> Installation:
     if arguments.project and arguments.user:
         raise Usage("give --project or --user, not both")
     if arguments.client == SERVICE:
-        stray = "--project" if arguments.project else "--dialect" if dialect is not None else ""
+        chosen = {"--project": arguments.project, "--dialect": dialect, "--trust": trust}
+        stray = next((name for name, value in chosen.items() if value), "")
         if stray:
             raise Usage(f"{stray} does not apply to the service; leave it out")
         return context.bootstrap.service(context.home, environ=context.environ)
@@ -51,7 +74,7 @@ def _installation(context: Context, arguments: Arguments, dialect: str | None) -
         named(dialect)  # it must exist
     project = context.cwd if arguments.project else None
     return context.bootstrap.installation(
-        arguments.client, environ=context.environ, project=project, dialect=dialect
+        arguments.client, environ=context.environ, project=project, dialect=dialect, trust=trust
     )
 
 
@@ -100,11 +123,13 @@ VERBS = (
         summary="connect an agent program to Errands, or start the daemon with the system",
         run=install,
         details="Shows every change and asks before writing. Everything else in the files stays as it is, "
-        "comments included; a file that cannot be read is left alone. Claude Code also gets two commands, "
-        "/background and /tasks, a skill, and hooks that wake it when a task ends; OpenCode gets a plugin "
-        "that reports results. If the package that the server needs is missing, nothing is written; --print "
-        "works anyway (see docs/clients.md). `service` makes systemd or launchd start the daemon at boot or "
-        "login, so that schedules survive a reboot (see docs/schedules.md).",
+        "comments included; a file that cannot be read is left alone. Claude Code gets a plugin with the "
+        "server, the commands /errands:background and /errands:tasks, a skill, and hooks that wake it when a "
+        "task ends; OpenCode gets a plugin that reports results. --trust also writes the client's own "
+        "setting that lets it use our tools without asking, because Errands asks for itself. If the package "
+        "that the server needs is missing, nothing is written; --print works anyway (see docs/clients.md). "
+        "`service` makes systemd or launchd start the daemon at boot or login, so that schedules survive a "
+        "reboot (see docs/schedules.md).",
         options=(
             *_WHERE,
             Option(
@@ -112,12 +137,18 @@ VERBS = (
                 metavar="NAME",
                 help="the names and wording of the tools (default: those the client's agents know)",
             ),
+            Option(
+                flags=("--trust",),
+                help="let the client use the tools without asking: Errands asks about what could do harm",
+            ),
+            Option(flags=("--no-trust",), help="take that setting back"),
             Option(flags=("--print",), help="only print what belongs in which file"),
             _YES,
         ),
         operands=(_CLIENT,),
         examples=(
             ("errands install claude", "for all projects"),
+            ("errands install codex --trust --yes", "without questions, and Codex asks none either"),
             ("errands install opencode --project", "for the project in this directory"),
             ("errands install vscode --print", "to add it by hand"),
             ("errands install service", "the system starts the daemon of this home"),
@@ -132,7 +163,7 @@ VERBS = (
         options=(*_WHERE, _YES),
         operands=(_CLIENT,),
         examples=(
-            ("errands uninstall claude", "including the hooks, commands and skill"),
+            ("errands uninstall claude", "the plugin and what enables it"),
             ("errands uninstall service", "the daemon no longer starts at boot"),
         ),
     ),

@@ -1,0 +1,141 @@
+"""Claude Code: a plugin with the server, the hooks, two commands and a skill, in a folder of its own.
+
+The settings name the folder as a marketplace of one plugin. Claude Code reads it in place and without a
+network. The plugin's name stands before those of its commands (`/errands:tasks`), so they hide no others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from shlex import quote
+from typing import Any
+
+from errands import __version__
+from errands.dialects import named
+from errands.frontends.install.pieces import Entry, Item, Rule, Whole
+from errands.frontends.install.place import (
+    SERVER,
+    Place,
+    command,
+    environment,
+    packaged,
+    server,
+    server_command,
+)
+from errands.frontends.install.plan import Target
+from errands.ports.dialect import Caller
+
+DIALECT = "claude"
+PLUGIN = "errands"
+MARKETPLACE = "errands-local"
+TOOLS = f"mcp__plugin_{PLUGIN}_{SERVER}"  # what Claude Code puts before the name of a tool
+# The client ends a waiting hook after this time; later news is reported at the next prompt.
+_DAY = 86_400  # seconds
+
+
+def targets(place: Place) -> tuple[Target, ...]:
+    folder = place.either(".claude", _folder(place))
+    bundle = os.path.join(folder, "errands")
+    # The files name the Python of this machine; in a project, these settings are not shared.
+    name = "settings.json" if place.project is None else "settings.local.json"
+    source = {"source": {"source": "directory", "path": bundle}}
+    settings = Target(
+        path=os.path.join(folder, name),
+        pieces=(
+            Entry(path=("extraKnownMarketplaces", MARKETPLACE), value=source),
+            Entry(path=("enabledPlugins", f"{PLUGIN}@{MARKETPLACE}"), value=True),
+            Rule(path=("permissions", "allow"), value=TOOLS, wanted=place.trust),
+        ),
+        retired=() if place.project is not None else _OLD_HOOKS,
+    )
+    files = tuple(
+        Target(path=os.path.join(bundle, *path.split("/")), pieces=(Whole(text=text),))
+        for path, text in _bundle(place).items()
+    )
+    return (*files, settings, *_retired(place, folder))
+
+
+def _folder(place: Place) -> str:
+    return place.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(place.home, ".claude")
+
+
+def _bundle(place: Place) -> dict[str, str]:
+    """Return the files of the plugin and of the marketplace that offers it."""
+    plugin = {
+        "name": PLUGIN,
+        "version": __version__,
+        "description": "Runs slow commands and agents in the background, and reports their results.",
+    }
+    offered = {
+        "name": MARKETPLACE,
+        "owner": {"name": "Errands"},
+        "plugins": [{"name": PLUGIN, "source": f"./{PLUGIN}"}],
+    }
+    served = server(server_command(place, DIALECT, client="claude"), place, type="stdio")
+    return {
+        ".claude-plugin/marketplace.json": _written(offered),
+        f"{PLUGIN}/.claude-plugin/plugin.json": _written(plugin),
+        f"{PLUGIN}/.mcp.json": _written({"mcpServers": {SERVER: served}}),
+        f"{PLUGIN}/hooks/hooks.json": _written({"hooks": _hooks(place)}),
+        f"{PLUGIN}/commands/background.md": packaged("claude", "background.md"),
+        f"{PLUGIN}/commands/tasks.md": _tasks_command(place),
+        f"{PLUGIN}/skills/errands/SKILL.md": packaged("claude", "skill.md"),
+    }
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _hooks(place: Place) -> dict[str, Any]:
+    def hook(verb: str, **more: Any) -> dict[str, Any]:
+        env = [f"{name}={quote(value)}" for name, value in environment(place).items()]
+        words = [quote(word) for word in command("client", "claude", verb)]
+        return {"type": "command", "command": " ".join([*env, *words]), **more}
+
+    # What the person and the model see; without these it is labelled as hook feedback.
+    labels = {"rewakeSummary": "Errands: news of background tasks", "rewakeMessage": "News from Errands:"}
+    wake = hook("wake", asyncRewake=True, timeout=_DAY, **labels)
+    ours = f"{TOOLS}__.*"
+    return {
+        # The server knows the session it was started in, and /clear begins another: each call names its own.
+        "PreToolUse": [{"matcher": ours, "hooks": [hook("session", timeout=10)]}],
+        "PostToolUse": [{"matcher": ours, "hooks": [wake]}],
+        "UserPromptSubmit": [{"hooks": [hook("remind", timeout=10)]}],
+    }
+
+
+def _tasks_command(place: Place) -> str:
+    """Return the command `/errands:tasks`, with the filters that the tool behind it accepts."""
+    dialect = named(place.dialect or DIALECT)
+    caller = Caller(session=None, cwd="", door="mcp")
+    listing = [
+        (tool.name, name, schema["enum"])
+        for tool in dialect.tools(caller)
+        if tool.reads_only
+        for name, schema in tool.parameters["properties"].items()
+        if "enum" in schema
+    ]
+    hint = " ".join(f"[{'|'.join(words)}]" for _, _, words in listing)
+    filters = "; ".join(f"`{name}` of `{tool}` is one of {', '.join(words)}" for tool, name, words in listing)
+    what = f'The filter is "$ARGUMENTS": {filters}. For any other word, say which there are.'
+    return packaged("claude", "tasks.md").replace("{hint}", hint).replace("{filters}", what if hint else "")
+
+
+# What earlier versions wrote: a server, hooks, and commands that hid Claude Code's own.
+
+_OLD_HOOKS = (
+    Item(path=("hooks", "PostToolUse"), value={}, mark="-m errands client claude wake"),
+    Item(path=("hooks", "UserPromptSubmit"), value={}, mark="-m errands client claude remind"),
+)
+_OLD_FILES = (("commands", "background.md"), ("commands", "tasks.md"), ("skills", "errands", "SKILL.md"))
+
+
+def _retired(place: Place, folder: str) -> tuple[Target, ...]:
+    state = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
+    entry = Entry(path=("mcpServers", SERVER), value={})
+    files = [Target(path=os.path.join(folder, *each), retired=(Whole(text=""),)) for each in _OLD_FILES]
+    if place.project is not None:
+        files.append(Target(path=os.path.join(folder, "settings.json"), retired=_OLD_HOOKS))
+    return (Target(path=place.either(".mcp.json", state), retired=(entry,)), *files)
