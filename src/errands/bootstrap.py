@@ -169,6 +169,7 @@ def run_agent(run_id: str) -> int:
 
     from errands.agents import make
     from errands.engine.agents.agent_main import answer, fail
+    from errands.frontends.tools.conversation_tools import ConversationTools
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -181,7 +182,14 @@ def run_agent(run_id: str) -> int:
         return fail(engine, run_id, error)
     backends = engine.config.backends
     try:
-        return asyncio.run(answer(engine, run_id, lambda name: make(name, backends.get(name, {}), home.path)))
+        return asyncio.run(
+            answer(
+                engine,
+                run_id,
+                lambda name: make(name, backends.get(name, {}), home.path),
+                offer=ConversationTools,
+            )
+        )
     finally:
         engine.close()
 

@@ -89,9 +89,10 @@ class ToolContext:
 
     def session(self) -> str:
         """Return the conversation that a fork starts with."""
-        if self.caller.session is None:
+        conversation = self.caller.conversation or self.caller.session
+        if conversation is None:
             raise BadValue("this caller has no conversation to fork; leave out fork")
-        return self.caller.session
+        return conversation
 
     def directory(self, given: str | None) -> str:
         """Return where a task runs: the caller's directory, or one relative to it."""

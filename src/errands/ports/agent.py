@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Literal, Protocol
 
+    from errands.ports.dialect import Reply, Tool
+
     Usage = Mapping[str, int]  # input_tokens, output_tokens, requests, tool_calls, cost_microdollars
 
     class Agent(Protocol):
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         spec: Spec
         session: str  # a name for a new session of this task
         run: str  # the run that sends the prompt: the same for every process that works on it
+        background: BackgroundTools | None  # what the agent of a conversation with a person is offered
 
         def report(self, event: Activity) -> None:
             """Report what is going on; never blocks, never fails."""
@@ -82,6 +85,15 @@ if TYPE_CHECKING:
 
         def delete_messages(self, session: str) -> None:
             """Delete a stored conversation."""
+
+    class BackgroundTools(Protocol):
+        """Tools that start and follow tasks in the background; what needs approval becomes a proposal."""
+
+        @property
+        def tools(self) -> Sequence[Tool]: ...
+
+        async def call(self, call_id: str, name: str, arguments: Mapping[str, Any]) -> Reply:
+            """Call a tool; the same `call_id` in the same run launches nothing twice."""
 
 
 @record

@@ -17,7 +17,7 @@ from errands.ports.agent import Activity, CommandResult, Decision, Spec, ToolCal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Usage
+    from errands.ports.agent import BackgroundTools, Usage
 
 SPEC = Spec(agent="tested", cwd="/", system="You are executing a background task. Prove the contract.")
 
@@ -44,6 +44,7 @@ class RecordingContext:
         self.spec = spec or SPEC
         self.session = session
         self.run = run
+        self.background: BackgroundTools | None = None
         self.decide = decide
         self.notes: list[Activity] = []
         self.asked: list[ToolCall] = []

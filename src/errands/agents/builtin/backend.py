@@ -26,6 +26,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
+from errands.agents.builtin.background import INSTRUCTIONS
 from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.fork_copy import copied, single
 from errands.agents.builtin.guarded_tools import GuardedTools, approvals
@@ -143,7 +144,7 @@ class Builtin:
         tools = chosen(context, self._settings)
         agent: Agent[None, str] = Agent(
             model,
-            instructions=context.spec.system,
+            instructions=_instructions(context),
             model_settings=ModelSettings(timeout=self._patience, request_timeout=self._patience),
             retries=_MISTAKES,
             toolsets=[GuardedTools(tools, context, conversation)],
@@ -176,6 +177,11 @@ class Builtin:
                     raise
                 context.report(Activity(kind="piece", text="\n"))  # the text so far will be repeated
                 await asyncio.sleep(self._pause * 2 ** (attempt - 1))
+
+
+def _instructions(context: AgentContext) -> str:
+    system = context.spec.system
+    return f"{system}\n\n{INSTRUCTIONS}" if context.background is not None else system
 
 
 def _unanswered(messages: list[ModelMessage]) -> list[ModelMessage]:

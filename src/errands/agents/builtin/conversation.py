@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RunUsage
 
-from errands.agents.builtin.toolbox import FREE
+from errands.agents.builtin.toolbox import is_free
 from errands.model.errors import SessionGone
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ class Conversation:
         """Answer calls that will not be carried out."""
         for call in calls:
             # The start of a call without approval is not stored.
-            is_begun = call.tool_name in FREE or self.is_begun(call)
+            is_begun = is_free(call.tool_name, self._context) or self.is_begun(call)
             words = INTERRUPTED if is_begun else NOT_BEGUN
             part = ToolReturnPart(
                 tool_name=call.tool_name, content=words, tool_call_id=call.tool_call_id, outcome="interrupted"

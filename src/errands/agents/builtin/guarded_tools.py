@@ -16,7 +16,7 @@ from pydantic_ai.tools import DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from errands.agents.builtin.conversation import Conversation
-from errands.agents.builtin.toolbox import FREE, hopeless
+from errands.agents.builtin.toolbox import hopeless, is_free
 from errands.model.errors import AgentError
 from errands.ports.agent import Activity, ToolCall
 
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
+WAITS = ("wait",)  # tools that take their time, so that repeating a call is no loop
 _OFTEN = 3  # times in a row that a call may be made with the same arguments
 _LONGEST_NOTE = 200
 _AGAIN = (
@@ -43,7 +44,7 @@ class GuardedTools(WrapperToolset[None]):
     ) -> Any:
         call_id = ctx.tool_call_id
         assert call_id is not None
-        needs_approval = name not in FREE
+        needs_approval = not is_free(name, self.context)
         try:
             self._break_loops(name, call_id)
             if not ctx.tool_call_approved and (needs_approval or ctx.run_step in self.waiting):
@@ -62,6 +63,8 @@ class GuardedTools(WrapperToolset[None]):
         return result
 
     def _break_loops(self, name: str, call_id: str) -> None:
+        if name in WAITS:
+            return
         times = self.conversation.repetitions(call_id)
         if times > _OFTEN:
             raise AgentError(
@@ -87,7 +90,7 @@ async def approvals(calls: Sequence[ToolCallPart], context: AgentContext) -> Def
     answers: dict[str, bool | ToolApproved | ToolDenied] = {}
     for call in calls:
         answers[call.tool_call_id] = ToolApproved()
-        if call.tool_name in FREE:
+        if is_free(call.tool_name, context):
             continue
         asked = ToolCall(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
         if why := hopeless(asked.tool, asked.arguments, context.spec.cwd):

@@ -13,6 +13,7 @@ from pydantic_ai import RunContext, ToolFailed
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, FunctionToolset
 
+from errands.agents.builtin.background import BackgroundToolset, names
 from errands.agents.builtin.project import Project
 from errands.model.errors import BadValue
 from errands.text import did_you_mean
@@ -41,12 +42,16 @@ CREATE TABLE IF NOT EXISTS memory (
 
 
 def chosen(context: AgentContext, settings: Mapping[str, Any]) -> AbstractToolset[None]:
-    """Return the tools that the launch chose by name; `mcp_SERVER` chooses all tools of a server."""
+    """Return the tools that the launch chose by name; `mcp_SERVER` chooses all tools of a server.
+
+    The background tools of a conversation are there unless the launch chose others.
+    """
     ours = toolbox(context, settings["home"])
     configured: Mapping[str, Any] = settings.get("mcp", {})
     wanted = context.spec.tools
     if wanted is None:
-        return CombinedToolset([ours, *_served(configured, context.spec.cwd)])
+        behind = [] if context.background is None else [BackgroundToolset(context.background)]
+        return CombinedToolset([ours, *behind, *_served(configured, context.spec.cwd)])
     groups = {name: f"{_PREFIX}{name}" for name in configured}
     for name in wanted:
         if name not in ours.tools and not any(_is_in(name, group) for group in groups.values()):
@@ -63,6 +68,11 @@ def chosen(context: AgentContext, settings: Mapping[str, Any]) -> AbstractToolse
         return tool.name in wanted or any(_is_in(tool.name, group) for group in whole)
 
     return CombinedToolset([ours, *_served(needed, context.spec.cwd)]).filtered(is_wanted)
+
+
+def is_free(name: str, context: AgentContext) -> bool:
+    """Return whether a tool needs no approval, or asks for it by itself."""
+    return name in FREE or name in names(context)
 
 
 def _served(settings: Mapping[str, Any], cwd: str) -> Iterable[AbstractToolset[None]]:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 
 from errands.engine.agents.activity import ActivityLog
+from errands.engine.agents.background_calls import QUICK, BackgroundCalls
 from errands.engine.agents.model_gate import LANE, LOOK, ModelGate
 from errands.engine.agents.speech import Speech
 from errands.engine.agents.wait_clock import WaitClock
@@ -34,21 +35,23 @@ from errands.model.run import task_of
 from errands.model.span import caller, calling
 from errands.model.view import View
 from errands.ports.agent import Activity, CommandResult, Decision, Spec, ToolCall
+from errands.ports.dialect import Caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.agents.background_calls import Offer
     from errands.model.agent.session import Waiting
     from errands.model.approval import Approval
     from errands.model.verdict import Reason
-    from errands.ports.agent import Usage
+    from errands.ports.agent import BackgroundTools, Usage
 
 LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell announces anyway
-QUICK = 0.2  # seconds in which most commands end; a slot is not lent for less
 SHOWN = 30_000  # characters of a command's output that an agent gets to see
 
 
 class RunContext:
-    def __init__(self, engine: Engine, run_id: str) -> None:
+    def __init__(self, engine: Engine, run_id: str, offer: Offer | None = None) -> None:
+        """`offer` makes the background tools of a conversation with a person; other agents get none."""
         task_id, self._number = task_of(run_id)
         self._engine = engine
         self._store = engine.store
@@ -70,6 +73,9 @@ class RunContext:
             budget=action.budget,
             streams=is_chat,
         )
+        self.background: BackgroundTools | None = None
+        if is_chat and offer is not None:
+            self.background = self._background(offer)
         self._speech = Speech(engine.home.run(run_id)) if is_chat else None
         self._wait_clock = WaitClock(engine.home.run(run_id))
         self._gate = ModelGate(engine.home.path)
@@ -165,14 +171,34 @@ class RunContext:
                 await line.news(LOOK_AGAIN)
         return answer
 
+    def _background(self, offer: Offer) -> BackgroundCalls:
+        """Return the tools for a caller whose tasks belong to the conversation, and report to it."""
+        caller = Caller(
+            session=self._task.owner,
+            conversation=self._task.id,
+            cwd=self._action.cwd,
+            door="agent",
+            client=self._action.agent,
+            run=self.run,
+            wake="session",
+            message=self.run,
+        )
+        return BackgroundCalls(
+            offer(self._engine, caller), self.run, away=lambda: self._away("task"), environ=self._environ
+        )
+
+    def _environ(self, call_id: str) -> dict[str, str]:
+        """Return the variables for what a call of the agent starts."""
+        variables = self._store.environment(self._action.environment)
+        return {**variables, **self._action.env, **_traced(call_id)}
+
     def _draft(self, call_id: str, line: str) -> Draft:
         """Return the draft of a command in the agent's directory and environment."""
-        variables = {**self._store.environment(self._action.environment), **self._action.env}
         return Draft(
             command=line,
             description=f"a command of {self._task.id}: {line}",
             cwd=self.spec.cwd,
-            environ={**variables, **_traced(call_id)},
+            environ=self._environ(call_id),
             parent=self.session,
             message=call_id,
             owner=self._task.owner,

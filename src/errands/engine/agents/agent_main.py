@@ -19,14 +19,20 @@ from errands.model.view import STOPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.agents.background_calls import Offer
     from errands.ports.agent import Agent, Answer
 
 _CLOSE_WITHIN = 2.0  # seconds for an agent to stop what it started
 
 
-async def answer(engine: Engine, run_id: str, make: Callable[[str], Agent]) -> int:
-    """Answer the prompt of a run; the answer, or why there is none, is stored before the process ends."""
-    context = RunContext(engine, run_id)
+async def answer(
+    engine: Engine, run_id: str, make: Callable[[str], Agent], offer: Offer | None = None
+) -> int:
+    """Answer the prompt of a run; the answer, or why there is none, is stored before the process ends.
+
+    `offer` makes the background tools of a conversation.
+    """
+    context = RunContext(engine, run_id, offer)
     if context.answer is not None:  # it was stored, and then the process died
         print(context.answer, flush=True)
         return 0

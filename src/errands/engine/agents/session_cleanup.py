@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from errands.engine.core import EngineCore
     from errands.model.agent.session import OrphanSession
-    from errands.ports.agent import Activity, Agent, ToolCall, Usage
+    from errands.ports.agent import Activity, Agent, BackgroundTools, ToolCall, Usage
     from errands.ports.home import Home
 
 WITHIN = 300.0  # seconds for a backend to forget one session
@@ -99,6 +99,7 @@ class _EmptyContext:
         self.spec = Spec(agent=remnant.agent, cwd=remnant.cwd, system="")
         self.session = remnant.name
         self.run = ""
+        self.background: BackgroundTools | None = None
 
     def report(self, event: Activity) -> None: ...
 

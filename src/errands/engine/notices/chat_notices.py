@@ -10,6 +10,7 @@ from errands.engine.notices.inbox import is_answered, is_own
 from errands.engine.notices.run_result import shown
 from errands.model.agent.session import is_conversation
 from errands.model.notices.delivery import delivery_of, message, sealed, share
+from errands.model.notices.result import Hints
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 BUDGET = 20_000  # bytes of a delivery
+BY_PERSON = "the person does, with y or n"
 MOST = 500  # notices before one prompt; the others come before the next
 
 
@@ -39,7 +41,8 @@ async def announce(engine: Engine, agent: Agent, session: str, context: RunConte
             # Notices that arrive after a crash get a mark of their own; under this one they would be skipped.
             store.assign_delivery([each.id for each in delivery.notices])
         if not any(mark in each for each in context.messages(session) or ()):
-            await agent.post(session, message(shown(engine, delivery), mark, BUDGET), context)
+            report = message(shown(engine, delivery), mark, BUDGET, _hints(context))
+            await agent.post(session, report, context)
         with store:
             store.mark_delivered([each.id for each in delivery.notices], now=engine.clock.now())
 
@@ -63,3 +66,10 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
         deliveries.append(delivery_of(taken))
         waiting = [each for each in waiting if each not in taken]
     return deliveries
+
+
+def _hints(context: RunContext) -> Hints:
+    """Return how an agent reads more: with its background tools, or else with a command."""
+    if context.background is None:
+        return Hints(answer=BY_PERSON)
+    return Hints(show='show {"id": "ID"}', logs='output {"id": "ID"}', answer=BY_PERSON)

@@ -109,6 +109,7 @@ COMMANDS = (
         name="/status", usage="/status ID", summary="show one task and the end of its output", run=show,
         completes="tasks",
     ),
+    Command(name="/show", usage="/show ID", summary="the same", run=show, completes="tasks"),
     Command(name="/cancel", usage="/cancel ID", summary="cancel a task", run=cancel, completes="live"),
     Command(
         name="/approve", usage="/approve [ID]", summary="approve a task; `approve ID` does the same",

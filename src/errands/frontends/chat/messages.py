@@ -16,9 +16,11 @@ from errands.engine.notices.run_result import shown
 from errands.frontends.chat.output import Output
 from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
+from errands.model.notices.result import Hints
 from errands.text import Look, framed
 
 MAX_MESSAGE = 4000  # bytes
+HINTS = Hints(show="/show ID", logs="/logs ID", answer="y or n")
 POLL = 0.3  # seconds: the bell does not ring for a question, and a person waits for it
 MAX_WIDTH = 120  # columns of a frame
 MAX_MARKERS = 100  # chats; an older one shows again what its agent did not get
@@ -112,9 +114,4 @@ def frame(name: str, lines: Sequence[str], look: Look) -> list[str]:
 
 
 def _body(delivery: Delivery) -> list[str]:
-    return (
-        text(delivery, MAX_MESSAGE)
-        .replace("errands show ", "/status ")
-        .replace("errands logs ", "/logs ")
-        .split("\n")
-    )
+    return text(delivery, MAX_MESSAGE, HINTS).split("\n")

@@ -10,7 +10,7 @@ import hashlib
 import json
 from datetime import timedelta
 
-from errands.model.notices.result import cut, quoted_result
+from errands.model.notices.result import SHELL, cut, quoted_result
 from errands.model.record import record
 from errands.model.states import SIGNS
 from errands.model.text.duration import spoken
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from errands.model.notices.notice import Address, Notice
+    from errands.model.notices.result import Hints
     from errands.model.text.mask import Mask
 
     Answer = Literal["approve", "reject"]
@@ -158,25 +159,25 @@ def title(delivery: Delivery) -> str:
     return headline(facts)
 
 
-def text(delivery: Delivery, budget: int) -> str:
+def text(delivery: Delivery, budget: int, hints: Hints = SHELL) -> str:
     """Return a delivery without its title, in at most that many bytes."""
     if delivery.is_digest:
         room = max(SHORTEST, (budget - HEAD) // len(delivery.notices)) - 1
         lines = [cut(_digest_line(each), room, mark="…") for each in delivery.notices]
-        return "\n".join([*lines, "More: errands show ID"])
+        return "\n".join([*lines, f"More: {hints.show}"])
     facts = facts_of(delivery.notices[0])
     said = [f"{_label(facts, key)}{line(str(facts[key]))}" for key in _FACTS if _is_worth(facts, key)]
-    ending = _where(facts)
+    ending = _where(facts, hints)
     budget -= len(ending.encode()) + 1
     room = budget - sum(len(each.encode()) + 1 for each in said)
-    if result := quoted_result(facts, max(SHORTEST, room)):
+    if result := quoted_result(facts, max(SHORTEST, room), hints):
         said.append(result)
     return "\n".join([cut("\n".join(said), budget, mark="…"), ending] if said else [ending])
 
 
-def message(delivery: Delivery, mark: str, budget: int) -> str:
+def message(delivery: Delivery, mark: str, budget: int, hints: Hints = SHELL) -> str:
     """Return a delivery for an agent: who reports it, what it quotes, and that it is not consent."""
-    said = fence(text(delivery, budget), boundary=delivery.key, label="report")
+    said = fence(text(delivery, budget, hints), boundary=delivery.key, label="report")
     return f"{mark} {title(delivery)}\n{said}\n{NO_CONSENT}"
 
 
@@ -198,11 +199,11 @@ def _is_worth(facts: dict[str, Any], key: str) -> bool:
     return not (key == "summary" and facts.get("answer"))
 
 
-def _where(facts: dict[str, Any]) -> str:
+def _where(facts: dict[str, Any], hints: Hints) -> str:
     task = line(str(facts["task"]))
     if isinstance(facts.get("approval"), int):
-        return f"To answer: errands approve {task} or errands reject {task}"
-    return f"More: errands show {task}"
+        return f"To answer: {hints.answer.replace('ID', task)}"
+    return f"More: {hints.show.replace('ID', task)}"
 
 
 def headline(facts: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ something is left out, it says where to read it.
 
 from __future__ import annotations
 
+from errands.model.record import record
 from errands.model.text.sanitise import line, visible
 
 TYPE_CHECKING = False
@@ -19,13 +20,25 @@ STORED = LONGEST + 100  # bytes of an answer in a notice: enough to see that the
 FIRST = LONGEST // 4  # bytes of them for the beginning of an output
 
 
-def result(facts: Mapping[str, Any], room: int) -> str:
+@record
+class Hints:
+    """How the reader of a notice gets at a task, `ID`: a person in a shell unless another reader is known."""
+
+    show: str = "errands show ID"
+    logs: str = "errands logs ID"
+    answer: str = "errands approve ID or errands reject ID"
+
+
+SHELL = Hints()
+
+
+def result(facts: Mapping[str, Any], room: int, hints: Hints = SHELL) -> str:
     """Return the result in a notice's facts in at most that many bytes, or an empty text."""
     room, task = min(room, LONGEST), line(str(facts.get("task", "")))
     if answer := facts.get("answer"):
-        return _beginning(_clean(answer), room, f"[... the rest: errands show {task}]")
+        return _beginning(_clean(answer), room, f"[... the rest: {hints.show.replace('ID', task)}]")
     first, last = _clean(facts.get("result")), _clean(facts.get("result_end"))
-    gap = f"[... the whole output: errands logs {task} ...]"
+    gap = f"[... the whole output: {hints.logs.replace('ID', task)} ...]"
     if not last and len(first.encode()) <= room:
         return first
     space = room - len(gap.encode()) - 2
@@ -42,12 +55,12 @@ def quoted(words: str, budget: int) -> str:
     return cut(whole, budget).removesuffix("\n>").removesuffix("\n")
 
 
-def quoted_result(facts: Mapping[str, Any], budget: int) -> str:
+def quoted_result(facts: Mapping[str, Any], budget: int, hints: Hints = SHELL) -> str:
     """Return the result in a notice behind a margin, in at most that many bytes."""
-    room, said = budget, result(facts, budget)
+    room, said = budget, result(facts, budget, hints)
     while room and (size := len(said.encode()) + 2 * (said.count("\n") + 1)) > budget:
         room = min(room - 1, room * budget // size)
-        said = result(facts, room)
+        said = result(facts, room, hints)
     return quoted(said, budget) if said else ""
 
 

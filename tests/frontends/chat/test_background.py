@@ -1,0 +1,94 @@
+"""The loop of a chat: its agent starts slow work, goes on, is told the result, and uses it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+import pytest
+
+from errands.testing.model_server import Asked, ModelServer
+from tests.agents.builtin_stage import call
+from tests.frontends.chat.test_turns import pasted
+from tests.frontends.chat.window import Window
+from tests.frontends.cli.person import Person
+
+TOOLS = {"run", "ask", "show", "output", "wait", "cancel"}
+
+
+def asked_last(model: ModelServer, words: str) -> Asked:
+    """Return the newest request with these words in its prompt."""
+    return model.asked_for(words)[-1]
+
+
+def said_before(asked: Asked) -> str:
+    """Return what a request tells the model besides the newest prompt."""
+    return asked.text.replace(asked.prompt, "")
+
+
+@pytest.mark.spec("X16", "N6", "N10")
+def test_the_agent_starts_slow_work_goes_on_is_told_and_quotes_the_result(
+    person: Person, open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    window = open_window()
+    news = person.cwd / "news"
+    os.mkfifo(news)  # so that the command ends when we say so
+    window.types(
+        pasted(
+            call("run", command="cat news; echo test_tides failed", name="suite"),
+            call("ask", prompt="SAY the tide is 4.20 m", name="tide"),
+            "SAY both are on their way",
+        )
+    )
+    window.shows("\nboth are on their way")
+    window.shows("─ background: tide-")
+    window.enters("SAY something else meanwhile")
+    window.shows("something else meanwhile", times=2)
+    assert "─ background: suite-" not in window.text
+    news.write_text("41 passed, 1 failed\n")
+    window.shows("─ background: suite-")
+    window.until(lambda: re.search(r"suite-\w+ completed in", window.text), "how it ended")
+    window.types("RECALL test_tides failed")
+    window.types("\r")
+    window.shows("\nrecalled")
+
+    frame = re.search(r"─── background: (suite-\w+) ─+\n(?:.*\n)*?─+\n", window.text)
+    assert frame is not None, window.text
+    assert "> 41 passed, 1 failed\n> test_tides failed\n" in frame[0]
+    assert f"More: /show {frame[1]}" in frame[0]
+    assert "> the tide is 4.20 m" in window.text
+    told = said_before(asked_last(model, "RECALL test_tides"))
+    assert told.count(f"{frame[1]} completed in") == 1
+    assert told.count("> test_tides failed") == 1
+    assert told.count("> the tide is 4.20 m") == 1
+    window.enters("SAY once is enough")
+    window.shows("\nonce is enough")
+    assert said_before(asked_last(model, "once is enough")).count("> test_tides failed") == 1
+    assert window.text.count(f"─ background: {frame[1]} ─") == 1
+    window.leaves()
+
+
+@pytest.mark.spec("X16", "S17", "S8", "S2")
+def test_the_agent_forks_its_own_conversation_and_resumes_the_copy(
+    open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    window = open_window()
+    window.enters("SAY the code word is heron")
+    window.shows("\nthe code word is heron")
+    window.types(
+        pasted(call("ask", prompt="RECALL code word is heron", fork=True, name="copy"), "SAY it is forked")
+    )
+    window.shows("\nit is forked")
+    window.shows("\n> recalled")
+    [copy] = re.findall(r"─ background: (copy-\w+) ─", window.text)
+    [forked] = [each for each in model.asked_for("RECALL code word") if "CALL ask" not in each.prompt]
+    assert "This session is a fork" in forked.text
+    assert "You are executing a background task" in forked.text
+
+    window.types(pasted("SAY the heron has flown", call("ask", prompt="RECALL heron has flown", resume=copy)))
+    window.shows("\nthe heron has flown")
+    window.shows("\n> forgotten")  # the copy has nothing that was said after it was made
+    window.types(pasted(call("wait", id=copy), "RECALL This session is a fork"))
+    window.shows("\nforgotten")  # the fork's preamble is in the fork alone
+    window.leaves()
