@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,23 @@ async def test_a_log_begins_with_the_command_its_approval_and_the_time(
     ]
     assert header.splitlines()[5].startswith(f"# started   {day}")
     assert output == await engine.text(task.id) == "hello\nworld\n"
+
+
+@pytest.mark.spec("O2")
+async def test_a_log_has_the_times_of_the_approval_and_of_the_start(
+    engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USER", "ada")
+    later = datetime.now(UTC) + timedelta(seconds=2)
+    draft = Draft(command=": > x", cwd=str(tmp_path), at=later, consent="typed", door="terminal")
+    task = await engine.finished(draft)
+    header = Path(task.latest.output_file).read_text().splitlines()
+    started = task.latest.started_at
+
+    assert started is not None
+    assert started >= later
+    assert f"# approved  by ada, {task.created_at:%Y-%m-%d %H:%M:%S} UTC (terminal)" in header
+    assert f"# started   {started:%Y-%m-%d %H:%M:%S} UTC" in header
 
 
 @pytest.mark.spec("O12")

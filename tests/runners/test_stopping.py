@@ -26,6 +26,24 @@ async def test_a_cancelled_command_gets_sigterm(stage: Stage) -> None:
     assert b"cleaning up" in stage.output(run)
 
 
+CLEANING = "trap 'echo {0} cleans up; exit' TERM; echo {0} is ready; while :; do sleep 0.01; done"
+
+
+@pytest.mark.spec("L9")
+async def test_every_process_of_a_cancelled_tree_gets_sigterm(stage: Stage) -> None:
+    child, session = CLEANING.format("child"), CLEANING.format("session")
+    run = stage.start(f'sh -c "{child}" & setsid sh -c "{session}" & trap "" TERM; wait')
+    await stage.printed(run, b"child is ready")
+    await stage.printed(run, b"session is ready")
+
+    stage.pool.stop(run, grace=5)
+    ending = await stage.ended(run)
+
+    assert ending.stop == "cancel"
+    assert b"child cleans up" in stage.output(run)
+    assert b"session cleans up" in stage.output(run)
+
+
 @pytest.mark.spec("L9")
 @pytest.mark.fault("F27")
 async def test_a_command_that_ignores_sigterm_is_killed_after_the_grace_period(stage: Stage) -> None:
@@ -250,6 +268,14 @@ async def test_cpu_time_is_limited_over_the_whole_tree(stage: Stage) -> None:
     assert ending.peak is not None
     assert ending.peak.endswith("limit 0.5 s")
     assert ending.cpu >= 0.5
+
+
+@pytest.mark.spec("L17")
+async def test_the_cpu_time_of_processes_that_have_ended_counts(stage: Stage) -> None:
+    short = "sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done'"
+    ending = await stage.run(f"for each in $(seq 40); do {short}; done", cpu=0.5)
+
+    assert ending.stop == "cpu"
 
 
 @pytest.fixture

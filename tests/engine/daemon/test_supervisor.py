@@ -111,6 +111,21 @@ def test_a_late_report_of_an_earlier_attempt_changes_nothing(
     assert f"run {RUN} is in attempt 2, so this is ignored" in caplog.text
 
 
+@pytest.mark.spec("L20")
+@pytest.mark.parametrize("is_after_reboot", [True, False])
+def test_a_run_without_a_record_is_started_again_unless_the_machine_was(
+    store: SqliteStore, runner: QuietRunner, supervisor: Supervisor, is_after_reboot: bool
+) -> None:
+    """A file system may lose what was written last, so after a reboot a missing record proves nothing."""
+    with store:
+        again = supervisor.recover(store.task("true-222222"), store.run(RUN), is_after_reboot=is_after_reboot)
+        ended, _ = supervisor.record(now=START)
+
+    assert (again is None) == is_after_reboot
+    assert ended == ([RUN] if is_after_reboot else [])
+    assert store.view("true-222222").latest.failure == ("interrupted" if is_after_reboot else None)
+
+
 def test_the_reports_of_the_latest_attempt_count(
     store: SqliteStore, runner: QuietRunner, supervisor: Supervisor
 ) -> None:

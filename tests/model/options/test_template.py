@@ -103,6 +103,15 @@ def test_every_command_of_a_template_takes_parameters() -> None:
     assert (result.before, result.lastly) == ((("c", "1 2"),), ("d '1 2'",))
 
 
+@pytest.mark.spec("L15")
+def test_a_default_counts_only_without_a_value() -> None:
+    draft = Draft(command=("deploy", "{{place=staging}}"))
+
+    assert filled(draft, {}).command == ("deploy", "staging")
+    assert filled(draft, {"place": "production"}).command == ("deploy", "production")
+    assert filled(draft, {"place": ""}).command == ("deploy", "")
+
+
 def test_parameters_are_named_with_their_defaults() -> None:
     draft = Draft(command="deploy {{target}} {{branch=main}} {{target=staging}} {{empty=}}")
     assert parameters(draft) == {"target": "staging", "branch": "main", "empty": ""}
