@@ -10,7 +10,7 @@ AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check bench chaos fuzz conformance spec docs fmt clean
+.PHONY: help demo test check bench chaos fuzz conformance spec prove docs fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP ag
 
 spec: $(VENV) ## Tell which requirements have no test
 	@$(BIN)/python -m tests.requirements
+
+prove: $(VENV) $(PROGRAMS) ## Break each requirement on purpose, and see its tests fail (IDS="L9 O6": only these)
+	@$(BIN)/python -m tests.proof --at-once $(AT_ONCE) $(IDS)
 
 docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference

@@ -68,20 +68,25 @@ class _Collector:
         self.items = list(session.items)
 
 
-def main() -> int:
-    """Print which requirements have a test; fail when the ids cannot be read."""
-    text = PLACE.read_text()
-    known = read(text)
+def tests_by_id() -> dict[str, list[str]]:
+    """Collect all tests, and map each id of a requirement to the tests that carry it, parameters left out."""
     collector = _Collector()
     with redirect_stdout(StringIO()) as output:
         code = pytest.main(["--collect-only", "-q"], plugins=[collector])
     if code != 0:
-        print(output.getvalue())
-        return int(code)
-    tests: dict[str, set[str]] = defaultdict(set)
+        raise SystemExit(output.getvalue())
+    tests: dict[str, dict[str, None]] = defaultdict(dict)
     for item in collector.items:
         for name in proven(item):
-            tests[name].add(item.nodeid)
+            tests[name][item.nodeid.partition("[")[0]] = None
+    return {name: list(found) for name, found in tests.items()}
+
+
+def main() -> int:
+    """Print which requirements have a test; fail when the ids cannot be read."""
+    text = PLACE.read_text()
+    known = read(text)
+    tests = tests_by_id()
     for letter, title in sections(text).items():
         ids = [name for name in known if name[0] == letter]
         missing = [name for name in ids if name not in tests]

@@ -1,0 +1,120 @@
+"""Breakages of the entrances (X)."""
+
+from __future__ import annotations
+
+from tests.proof.breakage import Breakage
+
+BREAKAGES = [
+    Breakage(
+        "X1",
+        "a session sees the tasks of all sessions",
+        file="dialects/tool_context.py",
+        old="return self.caller.everything or view.parent == self.caller.session",
+        new="return True",
+        also=(
+            (
+                "dialects/tool_context.py",
+                "parent = None if self.caller.everything else self.caller.session",
+                "parent = None",
+            ),
+        ),
+        test="scenarios/test_opencode_dialect.py",
+    ),
+    Breakage(
+        "X1",
+        "a resumed task has no mark after its id",
+        file="model/view.py",
+        old='words = ["(resumed)"] if self.agent.resume_count else []',
+        new="words = []",
+        test="scenarios/test_opencode_dialect_resume.py",
+    ),
+    Breakage(
+        "X2",
+        "/tasks has the oldest first",
+        file="dialects/claude.py",
+        old="            for view in await context.tasks()\n",
+        new="            for view in reversed(await context.tasks())\n",
+        test="scenarios/test_claude_dialect.py",
+    ),
+    Breakage(
+        "X2",
+        "/tasks ignores the type",
+        file="dialects/claude.py",
+        old="if status in (None, claude(view)) and type in (None, claude_type(view))",
+        new="if status in (None, claude(view))",
+        test="scenarios/test_claude_dialect.py",
+    ),
+    Breakage(
+        "X3",
+        "the replies have no display",
+        file="dialects/co.py",
+        old='content={**facts, "display": display},',
+        new="content=facts,",
+        test="scenarios/test_co_dialect.py",
+        fails_with="KeyError",
+    ),
+    Breakage(
+        "X4",
+        "a cancelled task stays in the list",
+        file="dialects/projections.py",
+        old='    "failed": "failed",\n    "cancelled": None,\n',
+        new='    "failed": "failed",\n    "cancelled": "failed",\n',
+        test="scenarios/test_egirl_dialect_standing.py",
+    ),
+    Breakage(
+        "X5",
+        "a task that needs approval does not ask the client for it",
+        file="frontends/mcp/elicitation.py",
+        old="        waiting += call.reply.proposed\n",
+        new="        pass\n",
+        test="frontends/mcp/test_elicitation.py",
+    ),
+    Breakage(
+        "X7",
+        "waiting for several tasks exits with the code of the last one",
+        file="frontends/cli/verbs/wait.py",
+        old="return 124 if 124 in codes else next((code for code in codes if code), 0)",
+        new="return 124 if 124 in codes else codes[-1]",
+        test="frontends/cli/test_looking.py",
+    ),
+    Breakage(
+        "X10",
+        "the execution of a task is not linked to its start",
+        file="model/span.py",
+        old="        links=(start,),\n",
+        new="        links=(),\n",
+        test="telemetry/test_span.py",
+    ),
+    Breakage(
+        "X11",
+        "the queued tasks of a program that ends are not handed to the daemon",
+        file="engine/connection.py",
+        old='and (counts["pending"] or counts["running"] or awaited)',
+        new='and counts["running"]',
+        test="engine/daemon/test_lock.py",
+    ),
+    Breakage(
+        "X13",
+        "a wrong key is passed over in silence",
+        file="config/loader.py",
+        old='            return self._problem(source, path, "no such key" + did_you_mean(name, known))',
+        new="            return None",
+        test="test_config.py",
+    ),
+    Breakage(
+        "X14",
+        "the design document lacks its section about the core logic",
+        file="docs/design.md",
+        old="\n## Core Logic\n",
+        new="\n### Core Logic\n",
+        test="test_docs.py",
+    ),
+    Breakage(
+        "X15",
+        "doctor does not see that others can read the store",
+        file="frontends/cli/doctor/checks.py",
+        old="    elif mode & ~most:\n",
+        new="    elif False:\n",
+        test="frontends/cli/test_house.py",
+    ),
+]

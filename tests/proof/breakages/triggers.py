@@ -1,0 +1,125 @@
+"""Breakages of triggers (T)."""
+
+from __future__ import annotations
+
+from tests.proof.breakage import Breakage
+
+BREAKAGES = [
+    Breakage(
+        "T1",
+        "a cron line is read in UTC, whatever its time zone",
+        file="model/schedule/slots.py",
+        old="yield from times(schedule.line, schedule.zone, after=after)",
+        new='yield from times(schedule.line, "UTC", after=after)',
+        test="engine/submit/test_draft_trigger.py",
+    ),
+    Breakage(
+        "T2",
+        "a schedule that goes on counts from the time at which it was paused",
+        file="engine/triggers/schedules.py",
+        old="next_at = next_fire(task.trigger, task.id, after=now)",
+        new="next_at = next_fire(task.trigger, task.id, after=cursor.processed_until)",
+        test="engine/triggers/test_schedules.py",
+    ),
+    Breakage(
+        "T2",
+        "a task runs once more than its maximum",
+        file="engine/triggers/scheduler.py",
+        old="cursor.runs + int(starts) >= schedule.max_runs",
+        new="cursor.runs + int(starts) > schedule.max_runs",
+        also=(("model/rollup.py", "cursor.runs >= trigger.max_runs", "cursor.runs > trigger.max_runs"),),
+        test="engine/triggers/test_schedules.py",
+    ),
+    Breakage(
+        "T3",
+        "every missed tick runs on its own",
+        file="model/schedule/slot_record.py",
+        old="    until = due[-1] if due else since\n",
+        new="    due = due[:1]\n    until = due[-1] if due else since\n",
+        test="engine/triggers/test_schedules_time.py",
+    ),
+    Breakage(
+        "T4",
+        "a tick that finds the last run still going leaves no record",
+        file="model/schedule/slot_record.py",
+        old='        decided.update((slot, ("skipped", OVERLAP)) for slot in good)\n',
+        new="",
+        test="engine/triggers/test_schedules.py",
+    ),
+    Breakage(
+        "T5",
+        "a paused task cannot be run now",
+        file="engine/triggers/schedules.py",
+        old='elif task.state not in ("active", "paused"):',
+        new='elif task.state != "active":',
+        test="engine/triggers/test_schedules.py",
+        fails_with="IllegalMove",
+    ),
+    Breakage(
+        "T6",
+        "a burst of events that lasts longer than the debounce becomes several runs",
+        file="engine/triggers/debounce.py",
+        old="min(last + trigger.debounce, first + trigger.max_wait)",
+        new="min(first + trigger.debounce, first + trigger.max_wait)",
+        test="sources/test_debounce.py",
+    ),
+    Breakage(
+        "T6",
+        "a webhook is believed whatever its signature",
+        file="sources/receiver.py",
+        old='if not hmac.compare_digest(given, f"sha256={mark}".encode()):',
+        new="if not given:",
+        test="sources/test_webhooks.py",
+    ),
+    Breakage(
+        "T7",
+        "one recurring task more than the cap is accepted",
+        file="engine/triggers/schedules.py",
+        old="if count >= config.schedules.most:",
+        new="if count > config.schedules.most:",
+        test="engine/triggers/test_schedules.py",
+    ),
+    Breakage(
+        "T8",
+        "a daemon that stops forgets when schedules are due",
+        file="engine/daemon/loops.py",
+        old="        await self._runner.close()\n        self._store.close()\n",
+        new="        await self._runner.close()\n"
+        "        with self._store:\n"
+        '            self._store.db.write("UPDATE hearings SET next_at = NULL")\n'
+        "        self._store.close()\n",
+        test="engine/triggers/test_schedules.py",
+    ),
+    Breakage(
+        "T9",
+        "the history of runs is compacted as early as finished tasks are removed",
+        file="engine/daemon/janitor.py",
+        old="before=now - retention.history, limit=BATCH",
+        new="before=now - retention.keep, limit=BATCH",
+        test="engine/triggers/test_schedules.py",
+    ),
+    Breakage(
+        "T10",
+        "two daemons can both record the same slot",
+        file="stores/sqlite/schedules.py",
+        old="WHERE task = {_SEQ} AND heard = ?\n",
+        new="WHERE task = {_SEQ} AND heard >= 0 * ?\n",
+        test="engine/triggers/test_schedules_daemon.py",
+    ),
+    Breakage(
+        "T10",
+        "slots that a later one ran for have no record",
+        file="model/schedule/slot_record.py",
+        old='    decided.update((slot, ("coalesced", LATER)) for slot in good[:-1])\n',
+        new="",
+        test="model/schedule/test_schedule.py",
+    ),
+    Breakage(
+        "T11",
+        "a watch starts without its baseline after a restart",
+        file="engine/triggers/listener.py",
+        old="await source.open(None if watch is None else watch.baseline)",
+        new="await source.open(None)",
+        test="sources/test_files.py",
+    ),
+]

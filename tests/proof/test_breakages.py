@@ -1,0 +1,63 @@
+"""The breakages of `make prove` still fit the source, and its verdicts can be trusted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proof.__main__ import prove
+from tests.proof.breakage import ROOT, Breakage, StaleError
+from tests.proof.breakages import all_breakages
+from tests.requirements import PLACE, read
+
+BREAKAGES = all_breakages()
+HERE = "proof/test_breakages.py"
+
+
+def name_of(breakage: Breakage) -> str:
+    return f"{breakage.spec}: {breakage.what}"
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=name_of)
+def test_a_breakage_fits_the_source(breakage: Breakage) -> None:
+    broken = breakage.broken(ROOT)
+
+    assert all(text != path.read_text() for path, text in broken.items())
+    assert breakage.spec in read(PLACE.read_text())
+    file = ROOT / "tests" / breakage.test.partition("::")[0]
+    assert file.is_file(), f"{breakage.test} is gone: name the test that catches the breakage now"
+
+
+def test_enough_requirements_are_broken() -> None:
+    assert len({each.spec for each in BREAKAGES}) >= 60
+    assert len({each.what for each in BREAKAGES}) == len(BREAKAGES)
+
+
+def test_a_breakage_that_does_not_fit_says_what_to_do() -> None:
+    stale = Breakage("L9", "x", file="model/retry.py", old="no such text", new="", test=HERE)
+
+    with pytest.raises(
+        StaleError, match=r"occurs 0 times in src/errands/model/retry.py:\n    no such text\n"
+    ):
+        stale.broken(ROOT)
+
+
+TEST = "model/test_retry.py"
+WAIT = f"tests/{TEST}::test_the_wait_doubles_with_every_failure_until_there_are_no_tries_left"
+
+
+@pytest.mark.timeout(240)
+def test_only_a_failed_assertion_counts_as_caught() -> None:
+    file = "model/retry.py"
+    caught = Breakage("L27", "1", file=file, old="if failures > self", new="if failures < self", test=TEST)
+    survives = Breakage("L27", "2", file=file, old="DOUBLINGS = 16", new="DOUBLINGS = 17", test=TEST)
+    ruins = Breakage("L27", "3", file=file, old="@record\n", new="raise ImportError\n", test=TEST)
+    unproven = Breakage("L28", "4", file=file, old="hours=1", new="hours=2", test=TEST)
+
+    verdicts = prove([caught, survives, ruins, unproven], {"L27": [WAIT]}, at_once=2)
+
+    said = {each.breakage.what: each for each in verdicts}
+    assert said["1"].caught_by.startswith(WAIT)
+    assert not said["1"].problem
+    assert said["2"].problem == "all 1 tests that carry L27 pass with the breakage"
+    assert "ImportError" in said["3"].problem
+    assert said["4"].problem == "no test carries L28"
