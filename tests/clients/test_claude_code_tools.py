@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import queue
 import shlex
 import subprocess
-import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +13,9 @@ from typing import Any
 import pytest
 
 from errands.testing.model_server import ModelServer
+from tests.clients.claude_session import COMMAND, WITHIN, ClaudeSession, calling, results_in
 from tests.clients.programs import claude_env, program
 from tests.frontends.cli.person import Person
-
-WITHIN = 30.0  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -35,85 +32,13 @@ def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     person.leaves()
 
 
-COMMAND = ["--model", "claude-fake", "--verbose", "--output-format", "stream-json"]
-
-
-class Live:
-    """A streaming session, as in programs that embed Claude Code and show its dialogs."""
-
-    def __init__(self, person: Person, model: ModelServer) -> None:
-        self._model = model
-        self._said: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._process = subprocess.Popen(
-            [program("claude"), "-p", *COMMAND, "--input-format", "stream-json"],
-            cwd=person.cwd,
-            env={**person.environ, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"},  # such programs name themselves
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._listening = threading.Thread(target=self._listen, daemon=True)
-        self._listening.start()
-        self.dialogs: list[str] = []
-        self.answer: dict[str, Any] = {"action": "cancel"}
-
-    def prompts(self, text: str) -> list[str]:
-        """Send a prompt; return the results of its tool calls."""
-        self._send({"type": "user", "message": {"role": "user", "content": text}})
-        return self._turn()
-
-    def is_woken(self) -> str:
-        """Wait for a turn without a prompt; return the request to the model."""
-        while True:
-            self._turn()
-            if "task-notification" in json.dumps(self._model.asked[-1].body["messages"][-1]):
-                return self._model.asked[-1].text
-
-    def _turn(self) -> list[str]:
-        results: list[str] = []
-        while True:
-            said = self._said.get(timeout=WITHIN)
-            if said["type"] == "result":
-                return results
-            if said["type"] == "control_request":
-                self.dialogs.append(said["request"]["message"])
-                response = {"request_id": said["request_id"], "response": self.answer}
-                self._send({"type": "control_response", "response": {"subtype": "success", **response}})
-            results += results_in(said)
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message) + "\n")
-        self._process.stdin.flush()
-
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._said.put(json.loads(line))
-
-    def leaves(self) -> None:
-        with self._process:
-            self._process.kill()
-        self._listening.join()
-
-
-def results_in(said: dict[str, Any]) -> list[str]:
-    content = said.get("message", {}).get("content", ())
-    return [each["content"] for each in content if isinstance(each, dict) and each["type"] == "tool_result"]
-
-
 @pytest.fixture(scope="module")
-def live(person: Person, model: ModelServer) -> Iterator[Live]:
-    session = Live(person, model)
+def live(person: Person, model: ModelServer) -> Iterator[ClaudeSession]:
+    session = ClaudeSession(person, model)
     try:
         yield session
     finally:
         session.leaves()
-
-
-def calling(tool: str, **arguments: Any) -> str:
-    return f"CALL mcp__plugin_errands_errands__{tool} {json.dumps(arguments)}\n"
 
 
 def deleting(victim: Path, **arguments: Any) -> str:
@@ -123,7 +48,7 @@ def deleting(victim: Path, **arguments: Any) -> str:
 
 @pytest.mark.spec("X5", "N6", "N8")
 @pytest.mark.trap(7)
-def test_it_launches_a_command_and_is_woken_when_that_ends(live: Live, person: Person) -> None:
+def test_it_launches_a_command_and_is_woken_when_that_ends(live: ClaudeSession, person: Person) -> None:
     (reply,) = live.prompts(calling("Bash", command="sleep 0.5; echo 12 passed", run_in_background=True))
     launched = json.loads(reply)
     assert launched["wake"] == "session"
@@ -137,7 +62,9 @@ def test_it_launches_a_command_and_is_woken_when_that_ends(live: Live, person: P
 
 
 @pytest.mark.spec("A4", "A5", "A8")
-def test_a_dialog_asks_the_person_and_their_answer_counts(live: Live, person: Person, tmp_path: Path) -> None:
+def test_a_dialog_asks_the_person_and_their_answer_counts(
+    live: ClaudeSession, person: Person, tmp_path: Path
+) -> None:
     kept, deleted = tmp_path / "kept", tmp_path / "deleted"
     live.answer = {"action": "decline"}
     live.prompts(deleting(kept))
@@ -156,7 +83,7 @@ def test_a_dialog_asks_the_person_and_their_answer_counts(live: Live, person: Pe
 
 
 @pytest.mark.spec("X2")
-def test_its_commands_and_skill_are_there(live: Live, model: ModelServer) -> None:
+def test_its_commands_and_skill_are_there(live: ClaudeSession, model: ModelServer) -> None:
     live.prompts("/errands:background make test\nSAY started")
     live.prompts("/errands:tasks running\nSAY listed")
 

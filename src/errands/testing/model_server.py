@@ -8,7 +8,8 @@ with an echo that counts what it was given, such as `echo 'hello' tools=3 histor
     AND tool {"json": 1}    call this one in the same answer as the one before
     SAY words               answer with these words, after the calls
     RECALL                  answer with all that was said before, calls and results included
-    RECALL words            answer `recalled` when the words stand there, else `forgotten`
+    RECALL words            answer `recalled` when the words stand there, or in what the program added to it,
+                            else `forgotten`
     SLOW 3                  take three seconds for each answer
     DRIP 0.2                take this many seconds between two pieces of a streamed answer
     USE 5000 200            claim this many tokens, in and out, for each answer
@@ -149,7 +150,8 @@ def decide(body: Mapping[str, Any]) -> Reply:
             case ["RECALL"]:
                 said.append("\n".join(before))
             case ["RECALL", *words]:
-                said.append("recalled" if " ".join(words) in "\n".join(before) else "forgotten")
+                known = "\n".join([*before, *_reminders(body)])
+                said.append("recalled" if " ".join(words) in known else "forgotten")
             case ["SLOW", seconds, *_]:
                 delay = float(seconds)
             case ["DRIP", seconds, *_]:
@@ -197,6 +199,13 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         if words or role != "user":
             found.append((role, "\n".join(words)))
     return found
+
+
+def _reminders(body: Mapping[str, Any]) -> list[str]:
+    """Return what Claude Code added to the words of the person."""
+    contents = [each.get("content") or () for each in body.get("messages") or ()]
+    parts = [part for each in contents for part in ([{"text": each}] if isinstance(each, str) else each)]
+    return [text for part in parts if (text := part.get("text", "")).lstrip().startswith(REMINDER)]
 
 
 def _messages(items: Any) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 from errands.engine.async_engine import AsyncEngine
 from errands.frontends.mcp.call import Call
@@ -19,12 +20,19 @@ _STEP = 0.001  # percent: every reported value must be greater than the one befo
 
 
 class CallEngine(IdempotentEngine):
-    """`save` stores the call; it runs after every launch."""
+    """`save` stores the call; it runs after every launch. `agent` answers prompts that name no agent."""
 
-    def __init__(self, engine: AsyncEngine, call: Call, *, save: Callable[[], None]) -> None:
+    def __init__(self, engine: AsyncEngine, call: Call, *, save: Callable[[], None], agent: str = "") -> None:
         super().__init__(engine, call.id, call.launched)
         self._call = call
         self._save = save
+        self._agent = agent
+
+    async def ask(self, text: str, /, **options: Any) -> View:
+        is_open = options.get("agent") is None and options.get("fork") is None
+        return await super().ask(
+            text, **options, **({"agent": self._agent} if is_open and self._agent else {})
+        )
 
     async def acknowledge(self, run_id: str, /, *, reader: str) -> None:
         """Record that the caller got the end of a run; a call that became a task may never be fetched."""

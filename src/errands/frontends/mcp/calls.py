@@ -45,7 +45,8 @@ class Calls:
                 self._save(call)
 
         self.frontend.see(call.caller)
-        call.begin(self.frontend.dialect, CallEngine(self.frontend.engine, call, save=save))
+        engine = CallEngine(self.frontend.engine, call, save=save, agent=self.frontend.own_agent)
+        call.begin(self.frontend.dialect, engine)
 
     def keep(self, call: Call) -> bool:
         """Store a call, which then continues without its client; return False if it cannot be stored."""

@@ -62,6 +62,13 @@ class Frontend:
             self._engine = AsyncEngine(self._open_engine())
         return self._engine
 
+    @property
+    def own_agent(self) -> str:
+        """The agent that is the client itself, unless the person has configured a default."""
+        if "agents.default" in self.engine.engine.config.origin:
+            return ""
+        return self._environ.get("ERRANDS_OWN_AGENT") or ""
+
     def close(self) -> None:
         if self._engine is not None:
             self._engine.engine.close()

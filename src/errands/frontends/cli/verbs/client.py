@@ -22,12 +22,27 @@ ARGUMENT = "_session"  # the argument by which a hook of Claude Code or OpenCode
 BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model
 # `claude -p` answers once and exits, so it cannot be woken.
 ONE_SHOT = "sdk-cli"
+OWN_AGENT = "command"  # the backend that runs `claude` unless it is configured otherwise
+# What Claude Code says about itself to its own processes. Tasks outlive it, and another Claude Code that is
+# started by one of them must not take itself for a part of this one.
+_OF_CLAUDE = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+)
 
 
 def client(context: Context, arguments: Arguments) -> int:
     match arguments.client, arguments.deed, arguments.session, arguments.dialect:
         case name, "mcp", None, str(dialect):
             environ = _served(name, context.environ)
+            for variable in _OF_CLAUDE:
+                os.environ.pop(variable, None)
             return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
         case "claude", "wake", None, None:
             return _wake_claude(context)
@@ -55,6 +70,7 @@ def _served(name: str, environ: Mapping[str, str]) -> dict[str, str]:
         **environ,
         "ERRANDS_SESSION": _claude(session),
         "ERRANDS_WAKE": "session" if is_woken else "none",
+        "ERRANDS_OWN_AGENT": OWN_AGENT,
         **argument,
     }
 

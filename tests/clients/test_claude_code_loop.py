@@ -1,0 +1,108 @@
+"""A fresh machine with Claude Code and `errands install claude`: slow work is started, reported, quoted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.testing.model_server import ModelServer
+from tests.clients.claude_session import ClaudeSession, calling
+from tests.clients.programs import PLACE, claude_env, program
+from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended
+
+
+@pytest.fixture(scope="module")
+def fresh(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    """A person with Claude Code and no configuration of Errands, who has typed `errands install claude`."""
+    program("claude")
+    place = tmp_path_factory.mktemp("fresh")
+    person = Person(place / "errands", place / "project")
+    person.cwd.mkdir()
+    person.environ |= claude_env(place / "home", model.url)
+    person.environ |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
+    person.environ |= {"PATH": f"{PLACE}:{os.environ['PATH']}", "ANTHROPIC_MODEL": "claude-fake"}
+    terminal = Terminal(person)
+    installing = terminal.types("install", "claude")
+    for _ in ("use the tools without asking?", "change the files?"):
+        installing.expect(r"\[y/N\] ")
+        installing.sendline("y")
+    assert ended(installing)[1] == 0
+    yield person
+    terminal.close()
+    person.leaves()
+
+
+@pytest.fixture
+def session(fresh: Person, model: ModelServer) -> Iterator[ClaudeSession]:
+    session = ClaudeSession(fresh, model)
+    try:
+        yield session
+    finally:
+        session.leaves()
+
+
+@pytest.mark.spec("X19", "N6")
+def test_a_command_and_an_agent_are_started_reported_and_quoted(
+    session: ClaudeSession, fresh: Person, model: ModelServer
+) -> None:
+    command = calling("Bash", command="sleep 1; printf '%s passed' 12", run_in_background=True)
+    agent = calling(
+        "Task",
+        description="find it out",
+        prompt="what is the answer?",
+        subagent_type="general-purpose",
+        run_in_background=True,
+    )
+    answer = "echo 'what is the answer?' tools="  # which is what the model says to it
+
+    replies = [json.loads(each) for each in session.prompts(f"{command}{agent}SAY meanwhile, 2 and 2 is 4")]
+
+    assert session.said == "meanwhile, 2 and 2 is 4"
+    assert [each["wake"] for each in replies] == ["session", "session"]
+    told = ""
+    while not all(f"{each['task_id']} completed" in told for each in replies):
+        told += session.is_woken()
+    for result in ("12 passed", answer):
+        session.prompts(f"RECALL {result}")
+        assert session.said == "recalled"
+    # The agent was Claude Code itself, with the model that it uses by itself.
+    asked = model.asked_for("what is the answer?")
+    assert {each.body["model"] for each in asked if each.path == "/v1/messages"} == {"claude-fake"}
+    assert [fresh.sees(each["task_id"])["state"] for each in replies] == ["completed", "completed"]
+
+
+@pytest.mark.spec("X19")
+@pytest.mark.trap(5)
+def test_after_clear_a_task_belongs_to_the_new_session(session: ClaudeSession, fresh: Person) -> None:
+    launch = {"run_in_background": True, "description": "slow"}
+
+    (first,) = session.prompts(calling("Bash", command="echo of the first", **launch))
+    session.is_woken()
+    session.prompts("/clear")
+    (second,) = session.prompts(calling("Bash", command="echo of the second", **launch))
+
+    assert "of the second" in session.is_woken()
+    parents = [fresh.sees(json.loads(each)["task_id"])["parent"] for each in (first, second)]
+    assert parents[0] != parents[1]
+    assert all(each.startswith("claude:") for each in parents)
+
+
+@pytest.mark.spec("X19")
+def test_uninstalling_leaves_what_was_there(fresh: Person, model: ModelServer, tmp_path: Path) -> None:
+    other = Person(tmp_path / "errands", tmp_path)
+    other.environ |= claude_env(tmp_path / "home", model.url)
+    settings = tmp_path / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"model": "claude-fake"}')
+
+    other.types("install", "claude", "--yes", "--trust")
+    assert settings.read_text() != '{"model": "claude-fake"}'
+    other.types("uninstall", "claude", "--yes")
+
+    assert [each.name for each in settings.parent.rglob("*")] == ["settings.json"]
+    assert settings.read_text() == '{"model": "claude-fake"}'
