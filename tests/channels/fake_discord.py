@@ -17,10 +17,21 @@ from typing import Any, TypeVar
 
 from aiohttp import WSMsgType, web
 
+from tests.channels.discord_shapes import (
+    BOT,
+    CONTENT,
+    GUILD,
+    MEMBER,
+    PLACES,
+    button_of,
+    guild,
+    public,
+    user_of,
+    written,
+)
+
 T = TypeVar("T")
-BOT, GUILD = 1000, 2000
 WITHIN = 20.0
-_STAMP = "2026-01-01T00:00:00.000000+00:00"
 _FLUSH = zlib.Z_SYNC_FLUSH
 
 
@@ -47,6 +58,8 @@ class FakeDiscord:
         self.requests: list[tuple[str, str]] = []
         self.connections = 0
         self.resumed = 0
+        self.typed = 0  # how often the bot showed that it writes
+        self.grants_content = True  # whether the bot may ask for the content of all messages
         self.limited = 0  # how many of the next messages are answered with 429
         self.pause = 0.05  # seconds that such an answer asks for
         self.unanswered = 0  # how many of the next messages are accepted without an answer
@@ -88,7 +101,7 @@ class FakeDiscord:
         """Press the button with this label as a user."""
         shown = self.messages[message]
         [button] = [b for row in shown["components"] for b in row["components"] if b["label"] == label]
-        self._interact(3, user, int(shown["channel_id"]), button_of(button), message=_public(shown))
+        self._interact(3, user, int(shown["channel_id"]), button_of(button), message=public(shown))
 
     def type(self, user: int, place: int, command: str, /, **options: str) -> None:
         """Type a command as a user."""
@@ -96,6 +109,22 @@ class FakeDiscord:
         given = [{"name": name, "type": 3, "value": value} for name, value in options.items()]
         said = {"id": known["id"], "name": command, "type": 1, "options": given}
         self._interact(2, user, place, said)
+
+    def write(self, user: int, place: int, text: str, *, answers: int | None = None) -> int:
+        """Write a message as a user: in a channel of the server, or as a direct message; return its id."""
+        number = next(self._ids)
+        said = {**written(number, place, text), "author": user_of(user)}
+        if f"<@{BOT}>" in text:
+            said["mentions"] = [user_of(BOT)]
+        if place in PLACES:
+            said |= {"guild_id": str(GUILD), "member": MEMBER}
+        if answers is not None:
+            said["message_reference"] = {"message_id": str(answers), "channel_id": str(place)}
+            said["referenced_message"] = public(self.messages[answers])
+        if not self.grants_content and f"<@{BOT}>" not in text and place in PLACES:
+            said["content"] = ""
+        self._send_event("MESSAGE_CREATE", said)
+        return number
 
     def hang_up(self) -> None:
         """Break the connection of the bot, as networks do; it may resume."""
@@ -126,8 +155,8 @@ class FakeDiscord:
             "type": kind,
             "data": said,
             "channel_id": str(place),
-            "channel": {"id": str(place), "type": 1, "recipients": [_user(user)]},
-            "user": _user(user),
+            "channel": {"id": str(place), "type": 1, "recipients": [user_of(user)]},
+            "user": user_of(user),
             "token": f"interaction-{next(self._ids)}",
             "version": 1,
             "entitlements": [],
@@ -167,9 +196,12 @@ class FakeDiscord:
             match words["op"]:
                 case 1:
                     await line.say(11)
+                case 2 if words["d"]["intents"] & CONTENT and not self.grants_content:
+                    await socket.close(code=4014)
                 case 2:
                     self._line = line
                     await self._dispatch("READY", self._ready(words["d"]["token"]))
+                    await self._dispatch("GUILD_CREATE", guild())
                     self._is_ready = True
                 case 6:
                     self._line = line
@@ -184,8 +216,8 @@ class FakeDiscord:
         assert token == self.token
         return {
             "v": 10,
-            "user": _user(BOT),
-            "guilds": [],
+            "user": user_of(BOT),
+            "guilds": [{"id": str(GUILD), "unavailable": True}],
             "session_id": "session",
             "resume_gateway_url": self.url.replace("http", "ws") + "/gateway",
             "application": {"id": str(BOT), "flags": 0},
@@ -216,6 +248,7 @@ class FakeDiscord:
             ("POST", "/users/@me/channels", self._private),
             ("POST", "/channels/{place}/messages", self._send),
             ("GET", "/channels/{place}/messages", self._history),
+            ("POST", "/channels/{place}/typing", self._typing),
             ("GET", message, self._message),
             ("PATCH", message, self._edit),
             ("PUT", f"{message}/reactions/{{sign}}/@me", self._own_reaction),
@@ -234,12 +267,12 @@ class FakeDiscord:
         return guarded
 
     async def _me(self, request: web.Request) -> web.Response:
-        return _json(_user(BOT))
+        return _json(user_of(BOT))
 
     async def _application(self, request: web.Request) -> web.Response:
         names = {"name": "errands", "description": "", "icon": None, "verify_key": "", "summary": ""}
         flags = {"bot_public": True, "bot_require_code_grant": False, "team": None, "flags": 0}
-        return _json({"id": str(BOT), "owner": _user(1), **names, **flags})
+        return _json({"id": str(BOT), "owner": user_of(1), **names, **flags})
 
     async def _register(self, request: web.Request) -> web.Response:
         version = {"application_id": str(BOT), "version": "1", "default_member_permissions": None}
@@ -247,11 +280,11 @@ class FakeDiscord:
         return _json(self.commands)
 
     async def _who(self, request: web.Request) -> web.Response:
-        return _json(_user(int(request.match_info["user"])))
+        return _json(user_of(int(request.match_info["user"])))
 
     async def _private(self, request: web.Request) -> web.Response:
         user = int((await request.json())["recipient_id"])
-        return _json({"id": str(500_000 + user), "type": 1, "recipients": [_user(user)]})
+        return _json({"id": str(500_000 + user), "type": 1, "recipients": [user_of(user)]})
 
     async def _send(self, request: web.Request) -> web.StreamResponse:
         if self.limited:
@@ -265,31 +298,34 @@ class FakeDiscord:
             return _json({"message": "Invalid Form Body", "code": 50035}, 400)
         nonce = (place, str(said.get("nonce")))
         if said.get("enforce_nonce") and nonce in self._nonces:
-            return _json(_public(self.messages[self._nonces[nonce]]))
+            return _json(public(self.messages[self._nonces[nonce]]))
         number = next(self._ids)
         self._nonces[nonce] = number
         self.messages[number] = {
-            "id": str(number), "channel_id": str(place), "author": _user(BOT), "content": said["content"],
-            "timestamp": _STAMP, "edited_timestamp": None, "tts": False, "mention_everyone": False,
-            "mentions": [], "mention_roles": [], "attachments": [], "embeds": [], "pinned": False, "type": 0,
-            "components": said.get("components") or [], "flags": 0, "who": {},
+            **written(number, place, said["content"]),
+            "components": said.get("components") or [],
+            "who": {},
             "allowed_mentions": said.get("allowed_mentions"),
-        }  # fmt: skip
+        }
         if self.unanswered:
             self.unanswered -= 1
             assert request.transport is not None
             request.transport.abort()
-        return _json(_public(self.messages[number]))
+        return _json(public(self.messages[number]))
+
+    async def _typing(self, request: web.Request) -> web.Response:
+        self.typed += 1
+        return web.Response(status=204)
 
     async def _history(self, request: web.Request) -> web.Response:
         place = request.match_info["place"]
-        found = [_public(each) for each in self.messages.values() if each["channel_id"] == place]
+        found = [public(each) for each in self.messages.values() if each["channel_id"] == place]
         before = int(request.query.get("before", 1 << 60))
         newest = [each for each in reversed(found) if int(each["id"]) < before]
         return _json(newest[: int(request.query.get("limit", 50))])
 
     async def _message(self, request: web.Request) -> web.Response:
-        return _json(_public(self.messages[int(request.match_info["message"])]))
+        return _json(public(self.messages[int(request.match_info["message"])]))
 
     async def _edit(self, request: web.Request) -> web.Response:
         return _json(self._changed(int(request.match_info["message"]), await request.json()))
@@ -298,7 +334,7 @@ class FakeDiscord:
         message = self.messages[number]
         message |= {key: value for key, value in changes.items() if key in ("content", "components")}
         message["components"] = message["components"] or []
-        return _public(message)
+        return public(message)
 
     async def _own_reaction(self, request: web.Request) -> web.Response:
         who = self.messages[int(request.match_info["message"])]["who"]
@@ -309,7 +345,7 @@ class FakeDiscord:
         who = self.messages[int(request.match_info["message"])]["who"]
         after = int(request.query.get("after", 0))
         users = sorted(each for each in who.get(request.match_info["sign"], ()) if each > after)
-        return _json([_user(each) for each in users])
+        return _json([user_of(each) for each in users])
 
     async def _reply(self, request: web.Request) -> web.Response:
         said = await request.json()
@@ -329,29 +365,3 @@ def _json(value: Any, code: int = 200) -> web.Response:
     # Exactly this: the library does not recognise `application/json; charset=utf-8`.
     headers = {"Content-Type": "application/json", "Via": "1.1 fake"}
     return web.Response(body=json.dumps(value).encode(), status=code, headers=headers)
-
-
-def button_of(button: Mapping[str, Any]) -> dict[str, Any]:
-    return {"custom_id": button["custom_id"], "component_type": 2}
-
-
-def _user(number: int) -> dict[str, Any]:
-    names = {"username": "errands-bot" if number == BOT else f"user{number}", "global_name": None}
-    return {"id": str(number), **names, "discriminator": "0", "avatar": None, "bot": number == BOT}
-
-
-def _public(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message as the bot sees it, with reactions as counts."""
-    seen = {key: value for key, value in message.items() if key not in ("who", "allowed_mentions")}
-    seen["reactions"] = [
-        {
-            "emoji": {"id": None, "name": sign},
-            "count": len(users),
-            "me": BOT in users,
-            "me_burst": False,
-            "count_details": {"burst": 0, "normal": len(users)},
-            "burst_colors": [],
-        }
-        for sign, users in message["who"].items()
-    ]
-    return seen

@@ -14,8 +14,11 @@ from errands.channels.discord import Discord
 from errands.config import Config
 from errands.engine.engine import Engine
 from errands.frontends.discord.bot import Bot, point_at
+from errands.frontends.discord.option_parameters import LEFT_OUT, MOST, offered
 from errands.model.notices.delivery import delivery_of
+from errands.model.notices.notice import POLICIES
 from errands.model.options.draft import Draft
+from errands.model.options.table import BY_NAME, OPTIONS
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import until
@@ -240,3 +243,24 @@ async def test_commands_of_strangers_are_refused(stage: Stage, discord: FakeDisc
     await until(lambda: discord.replies)
     assert "You may not do this" in discord.replies[0]["data"]["content"]
     assert stage.engine.store.counts()["pending"] == 0
+
+
+def test_run_and_ask_take_the_options_of_the_one_table() -> None:
+    for kind in ("shell", "agent"):
+        names = [option.name for option in offered(kind)]
+        assert len(names) < MOST, "Discord refuses more"
+        assert {"every", "cron", "on", "notify", "at", "name", "timeout", "max_runs", "zone"} <= set(names)
+        assert {"agent", "model"} <= set(names) if kind == "agent" else "agent" not in names
+        left = {each.name for each in OPTIONS if each.flags and each.kind in ("", kind)} - set(names)
+        assert left == {*LEFT_OUT} | {each.name for each in OPTIONS if each.flags and each.repeats} & left
+
+
+async def test_a_command_shows_the_choices_and_meanings_of_its_options(
+    stage: Stage, discord: FakeDiscord
+) -> None:
+    [run] = [each for each in discord.commands if each["name"] == "run"]
+    by_name = {each["name"]: each for each in run["options"]}
+    assert run["options"][0] == {**by_name["command"], "required": True}
+    assert [each["value"] for each in by_name["notify"]["choices"]] == list(POLICIES)
+    assert by_name["every"]["description"] == BY_NAME["every"].help
+    assert not any(each.get("required") for each in run["options"][1:])

@@ -10,7 +10,8 @@ import pytest
 from errands.channels.discord import Discord
 from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from tests.channels.deliveries import delivery, digest, question
-from tests.channels.fake_discord import BOT, FakeDiscord
+from tests.channels.discord_shapes import BOT
+from tests.channels.fake_discord import FakeDiscord
 
 CHANNEL = 777
 

@@ -192,8 +192,10 @@ class SessionStoreContract:
 
     def test_the_commands_of_agents_can_be_left_out_of_a_list(self, store: Store) -> None:
         talk(store)
-        add(store, sample_task("a-222222", key="talk-222222.1:call", created_by="run talk-222222.1"))
-        add(store, sample_task("b-222222", key="other", created_by="run talk-222222.1"))
+        made = {"key": "talk-222222.1:call", "created_by": "run talk-222222.1"}
+        add(store, sample_task("a-222222", parent="task:talk-222222", **made))
+        made["key"] = "talk-222222.1:call.1"
+        add(store, sample_task("b-222222", parent="chat:1", owner="chat:1", **made))
         add(store, sample_task("c-222222", key="talk-222222.1:call-2", created_by="ada"))
         assert [view.id for view in store.views(Query(with_commands=False))] == [
             "c-222222",

@@ -48,7 +48,11 @@ KINDS: dict[str, tuple[Setting, ...]] = {
     "discord": (
         _TARGET,
         Setting(name="token", shape="secret", help="the token of the bot", needed=True),
-        Setting(name="allowed", shape="users", help="the ids of the users who may approve and use commands"),
+        Setting(
+            name="allowed", shape="users", help="the ids of the users who may talk, approve and use commands"
+        ),
+        Setting(name="agent", shape="text", help="the agent that answers (default agents.default)"),
+        Setting(name="cwd", shape="text", help="the directory it works in (default: your home directory)"),
         Setting(name="listen", shape="flag", help="whether the daemon keeps the bot running (default false)"),
         Setting(name="guild", shape="text", help="the server whose members get the commands at once"),
         Setting(name="api", shape="url", help="another server with Discord's API"),

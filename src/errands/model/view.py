@@ -162,7 +162,9 @@ class View:
     def agent_task(self) -> str | None:
         """The task whose agent ran this command in one of its runs; None for every other task."""
         run = self.created_by.removeprefix("run ")
-        return run.rpartition(".")[0] if (self.key or "").startswith(f"{run}:") else None
+        if self.parent == self.owner or not (self.key or "").startswith(f"{run}:"):
+            return None
+        return run.rpartition(".")[0]
 
     @property
     def is_live(self) -> bool:

@@ -25,6 +25,7 @@ from errands.model.agent.fork import PREAMBLE
 from errands.model.agent.session import (
     Session,
     chat_prompt,
+    discord_prompt,
     is_conversation,
     session_name,
     system_prompt,
@@ -66,7 +67,7 @@ class RunContext:
         self.spec = Spec(
             agent=action.agent,
             cwd=action.cwd,
-            system=chat_prompt(self._task.owner) if is_chat else system_prompt(self._task.description),
+            system=self._system(is_chat),
             model=action.model,
             tools=action.tools,
             depth=action.depth,
@@ -92,6 +93,11 @@ class RunContext:
         current = self._store.session(task_id)
         is_mine = current is not None and (self._is_resume or current.run == self._number)
         self.own: Session | None = current if is_mine else None
+
+    def _system(self, is_chat: bool) -> str:
+        if not is_chat:
+            return system_prompt(self._task.description)
+        return (discord_prompt if self._task.door == "discord" else chat_prompt)(self._task.owner)
 
     @property
     def _is_resume(self) -> bool:

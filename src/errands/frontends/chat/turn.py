@@ -12,12 +12,24 @@ from errands.engine.agents.model_gate import ModelGate
 from errands.engine.agents.speech import SpeechReader
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
-from errands.frontends.chat.agent_stream import AgentStream
 from errands.model.errors import SessionGone
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.model.states import ENDED
 from errands.model.view import View
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from errands.engine.agents.speech import Said
+
+    class AnswerWriter(Protocol):
+        """What an answer is written to, as it arrives."""
+
+        def write(self, said: Said) -> None: ...
+        def finish(self, answer: str) -> None: ...
+
 
 LANE = "chat"
 POLL = 0.05  # seconds between two looks at the answer
@@ -37,7 +49,7 @@ def send(engine: Engine, draft: Draft) -> View:
     return engine.sessions.ask(evolve(draft, lane=LANE, notify="never"))
 
 
-async def stream_answer(engine: Engine, view: View, answer: AgentStream) -> View:
+async def stream_answer(engine: Engine, view: View, answer: AnswerWriter) -> View:
     """Write the answer of the latest run as it arrives; return the view when the run has ended."""
     run_id = view.latest.id
     reader = SpeechReader(engine.home.run(run_id))

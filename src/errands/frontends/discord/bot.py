@@ -1,4 +1,4 @@
-"""The bot: reactions, buttons and commands, each one verb of the engine.
+"""The bot: reactions, buttons and commands, each one verb of the engine, and conversations with an agent.
 
 A reaction or a button answers exactly the question in its message, and only messages that we wrote ourselves
 are trusted. Users who are not on the list of allowed users can change nothing.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +21,8 @@ from discord.http import Route
 from yarl import URL
 
 from errands.engine.engine import Engine
-from errands.frontends.discord.commands import FRONTEND, NOT_ALLOWED, add_commands, person
+from errands.frontends.discord.commands import FRONTEND, NOT_ALLOWED, Commands, person
+from errands.frontends.discord.conversation import Conversations
 from errands.model.errors import ErrandsError
 from errands.model.notices.delivery import ANSWER_SIGNS, AnswerToken, read_answer_token
 from errands.ports.store import Query
@@ -30,19 +32,38 @@ _LOG = logging.getLogger("errands.discord")
 
 
 class Bot(discord.Client):
-    """`channel` is the channel's name in the configuration; tasks started here report there."""
+    """`channel` is the channel's name in the configuration; tasks started here report there.
 
-    def __init__(self, engine: Engine, *, channel: str, allowed: Iterable[int], guild: int | None) -> None:
+    `reads_all`: ask for the content of all messages; without it Discord shows the bot what is written to it,
+    but not an answer to its message that does not mention it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        channel: str,
+        allowed: Iterable[int],
+        guild: int | None,
+        agent: str | None = None,
+        cwd: str = "/",
+        reads_all: bool = True,
+    ) -> None:
         intents = discord.Intents.none()
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
+        intents.guild_messages = intents.dm_messages = True
+        intents.message_content = reads_all
         # Members are never looked up, so there is no reason to wait for them at the start.
         super().__init__(intents=intents, chunk_guilds_at_startup=False, guild_ready_timeout=0.1)
         self.engine = engine
         self.channel = channel
         self._allowed = frozenset(allowed)
         self._guild = None if guild is None else discord.Object(guild)
+        self._conversations = Conversations(engine, channel=channel, agent=agent, cwd=cwd)
+        self.context = self._conversations.context
+        self.interrupt = self._conversations.interrupt
         self.tree = app_commands.CommandTree(self)
-        add_commands(self.tree, self)
+        Commands(self).add_to(self.tree)
 
     async def setup_hook(self) -> None:
         if self._guild is not None:
@@ -53,6 +74,28 @@ class Bot(discord.Client):
     async def on_ready(self) -> None:
         _LOG.warning("connected to Discord as %s", self.user)
         await self._catch_up()
+        await self._conversations.catch_up(self.get_partial_messageable)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Answer a direct message, a mention, and a reply to one of our messages."""
+        if message.author.bot or self.user is None or not self._is_for_us(message):
+            return
+        text = message.content
+        for mark in (f"<@{self.user.id}>", f"<@!{self.user.id}>"):
+            text = text.replace(mark, "")
+        if not text.strip():
+            return
+        if not self.is_allowed(message.author.id):
+            _LOG.warning("user %d may not talk to the agent", message.author.id)
+            await message.channel.send(NOT_ALLOWED, allowed_mentions=discord.AllowedMentions.none())
+            return
+        await self._conversations.answer(message, text.strip())
+
+    def _is_for_us(self, message: discord.Message) -> bool:
+        if isinstance(message.channel, discord.DMChannel) or self.user in message.mentions:
+            return True
+        answered = message.reference.resolved if message.reference is not None else None
+        return isinstance(answered, discord.Message) and answered.author == self.user
 
     def is_allowed(self, user_id: int) -> bool:
         return user_id in self._allowed
@@ -164,21 +207,40 @@ def serve(
             loop.add_signal_handler(each, stopped.set)
         if line is not None:
             loop.add_reader(line, stopped.set)
-        bot = Bot(
-            engine,
-            channel=name,
-            allowed=[int(each) for each in settings.get("allowed", ())],
-            guild=int(settings["guild"]) if "guild" in settings else None,
-        )
-        running = loop.create_task(bot.start(token()))
         waiting = loop.create_task(stopped.wait())
-        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        for reads_all in (True, False):
+            bot = bot_of(engine, name, settings, reads_all=reads_all)
+            running = loop.create_task(bot.start(token()))
+            await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            await bot.close()
+            try:
+                await running
+                break
+            except discord.PrivilegedIntentsRequired:
+                if not reads_all:
+                    raise
+                _LOG.warning(
+                    "the bot may not read the content of all messages, so it answers direct messages and "
+                    "mentions only; to let it see replies, too, switch on the Message Content Intent of the "
+                    "bot at https://discord.com/developers/applications"
+                )
         waiting.cancel()
-        await bot.close()
-        await running
 
     asyncio.run(run())
     return 0
+
+
+def bot_of(engine: Engine, name: str, settings: Mapping[str, Any], *, reads_all: bool) -> Bot:
+    """Return the bot of a channel, as it is configured."""
+    return Bot(
+        engine,
+        channel=name,
+        allowed=[int(each) for each in settings.get("allowed", ())],
+        guild=int(settings["guild"]) if "guild" in settings else None,
+        agent=settings.get("agent"),
+        cwd=os.path.expanduser(str(settings.get("cwd", "~"))),
+        reads_all=reads_all,
+    )
 
 
 def point_at(api: str | None) -> None:

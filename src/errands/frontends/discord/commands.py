@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import discord
 from discord import app_commands
 
+from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
-from errands.model.errors import ErrandsError
+from errands.frontends.discord.option_parameters import command as command_with_options
+from errands.model.errors import BadValue, ErrandsError
 from errands.model.options.draft import Draft
-from errands.model.record import evolve
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View
 from errands.ports.store import Query
@@ -27,18 +27,84 @@ class Listener(Protocol):
     """What the commands need of the bot."""
 
     engine: Engine
-    channel: str
 
     def is_allowed(self, user_id: int) -> bool: ...
+    def context(self, place: int) -> dict[str, Any]: ...
+    def interrupt(self, place: int, *, by: str) -> bool: ...
 
 
-def add_commands(tree: app_commands.CommandTree[discord.Client], bot: Listener) -> None:
-    """Register every command; each refuses users who are not allowed."""
+class Commands:
+    """The commands, each one verb of the engine."""
 
-    async def reply(interaction: discord.Interaction, answer: Callable[[], str]) -> None:
-        if not bot.is_allowed(interaction.user.id):
+    def __init__(self, bot: Listener) -> None:
+        self._bot = bot
+        self._engine = bot.engine
+
+    def add_to(self, tree: app_commands.CommandTree[discord.Client]) -> None:
+        """Register every command; each refuses users who are not allowed."""
+        tree.add_command(
+            command_with_options(
+                "run", "Run a command in the background; a risky one needs approval",
+                kind="shell", subject="command", meaning="a shell line", run=self._run,
+            )
+        )  # fmt: skip
+        tree.add_command(
+            command_with_options(
+                "ask", "Send a prompt to an agent in the background",
+                kind="agent", subject="prompt", meaning="what the agent should do", run=self._ask,
+            )
+        )  # fmt: skip
+        self._add_lists(tree)
+        for name, description, act in (
+            ("approve", "Approve a proposed task", self._approve),
+            ("reject", "Reject a proposed task", self._reject),
+            ("cancel", "Cancel a task", self._cancel),
+            ("pause", "Pause a recurring task", self._pause),
+            ("unpause", "Resume a paused task, counting from now", self._unpause),
+            ("fire", "Run a task now, regardless of its schedule", self._fire),
+            ("restart", "Run a finished task again", self._restart),
+        ):
+            tree.add_command(self._about_a_task(name, description, act))
+
+    def _add_lists(self, tree: app_commands.CommandTree[discord.Client]) -> None:
+        @tree.command(name="tasks", description="List the latest tasks")
+        async def tasks(interaction: discord.Interaction) -> None:
+            query = Query(limit=MAX_LISTED, with_commands=False)
+            await self._reply(interaction, lambda: task_list(self._engine.list(query)))
+
+        @tree.command(name="show", description="Show one task and the end of its output")
+        async def show(interaction: discord.Interaction, task: str) -> None:
+            await self._reply(interaction, lambda: task_text(self._engine, task))
+
+        @tree.command(name="resume", description="Send an agent's task another prompt")
+        async def resume(interaction: discord.Interaction, task: str, prompt: str) -> None:
+            def act() -> str:
+                view = self._engine.sessions.resume(task, prompt)
+                return f"`{view.id}` continues; its answer is reported here."
+
+            await self._reply(interaction, act)
+
+        @tree.command(name="stop", description="Interrupt the answer that is being written here")
+        async def stop(interaction: discord.Interaction) -> None:
+            def act() -> str:
+                is_stopped = self._bot.interrupt(interaction.channel_id or 0, by=person(interaction.user))
+                return "interrupted" if is_stopped else "nothing is being answered here"
+
+            await self._reply(interaction, act)
+
+    def _about_a_task(
+        self, name: str, description: str, act: Callable[[str, str], str]
+    ) -> app_commands.Command[Any, ..., None]:
+        async def callback(interaction: discord.Interaction, task: str) -> None:
+            await self._reply(interaction, lambda: act(task, person(interaction.user)))
+
+        return app_commands.Command(name=name, description=description, callback=callback)
+
+    async def _reply(self, interaction: discord.Interaction, answer: Callable[[], str]) -> None:
+        if not self._bot.is_allowed(interaction.user.id):
             await interaction.response.send_message(NOT_ALLOWED, ephemeral=True)
             return
+        note_presence(self._engine.home)
         try:
             words = answer()
         except ErrandsError as error:
@@ -47,60 +113,66 @@ def add_commands(tree: app_commands.CommandTree[discord.Client], bot: Listener) 
             words[:MAX_REPLY], allowed_mentions=discord.AllowedMentions.none()
         )
 
-    def start(interaction: discord.Interaction, draft: Draft) -> str:
-        here = f"{bot.channel}:{interaction.channel_id}"
-        view = bot.engine.submit(
-            evolve(
-                draft,
-                channels=(here,),
-                environ={**os.environ, "ERRANDS_CHANNEL": here},
-                created_by=person(interaction.user),
-                door=FRONTEND,
-            )
-        )
+    # Starting.
+
+    async def _run(self, interaction: discord.Interaction, command: str, options: dict[str, str]) -> None:
+        await self._reply(interaction, lambda: self._start(interaction, options, command=command))
+
+    async def _ask(self, interaction: discord.Interaction, prompt: str, options: dict[str, str]) -> None:
+        await self._reply(interaction, lambda: self._start(interaction, options, prompt=prompt))
+
+    def _start(self, interaction: discord.Interaction, options: dict[str, str], **action: str) -> str:
+        place = interaction.channel_id
+        if place is None:
+            raise BadValue("Discord does not say in which channel this is; try it in another one")
+        fields = {**self._bot.context(place), **options, **action, "created_by": person(interaction.user)}
+        view = self._engine.submit(Draft(**fields))
         if view.state == "proposed":
             return f"`{view.id}` is waiting for approval; the question follows here."
-        return f"started `{view.id}`; its result is reported here."
+        if view.standing is not None:
+            return f"started `{view.id}`, {line(view.standing.rule)}; {_reports(view)}."
+        return f"started `{view.id}`; {_reports(view)}."
 
-    @tree.command(name="tasks", description="List the latest tasks")
-    async def tasks(interaction: discord.Interaction) -> None:
-        await reply(interaction, lambda: task_list(bot.engine.list(Query(limit=MAX_LISTED))))
+    # One task.
 
-    @tree.command(name="show", description="Show one task and the end of its output")
-    async def show(interaction: discord.Interaction, task: str) -> None:
-        await reply(interaction, lambda: task_text(bot.engine, task))
+    def _approve(self, task: str, by: str) -> str:
+        return f"✅ `{self._engine.approve(task, by=by, door=FRONTEND).id}` is approved"
 
-    @tree.command(name="run", description="Run a command in the background; a risky one needs approval")
-    async def run(interaction: discord.Interaction, command: str) -> None:
-        await reply(interaction, lambda: start(interaction, Draft(command=command)))
+    def _reject(self, task: str, by: str) -> str:
+        return f"❌ `{self._engine.reject(task, by=by, door=FRONTEND).id}` is rejected"
 
-    @tree.command(name="ask", description="Send a prompt to an agent in the background")
-    async def ask(interaction: discord.Interaction, prompt: str) -> None:
-        await reply(interaction, lambda: start(interaction, Draft(prompt=prompt)))
+    def _cancel(self, task: str, by: str) -> str:
+        [view] = self._engine.cancel([task], by=by)
+        return f"`{view.id}` is {view.state}"
 
-    @tree.command(name="approve", description="Approve a proposed task")
-    async def approve(interaction: discord.Interaction, task: str) -> None:
-        def act() -> str:
-            view = bot.engine.approve(task, by=person(interaction.user), door=FRONTEND)
-            return f"✅ `{view.id}` is approved"
+    def _pause(self, task: str, by: str) -> str:
+        return f"`{self._engine.schedules.pause(task, by=by).id}` is paused"
 
-        await reply(interaction, act)
+    def _unpause(self, task: str, by: str) -> str:
+        view = self._engine.schedules.unpause(task)
+        next_at = None if view.standing is None else view.standing.next_at
+        when = f"; it runs next <t:{int(next_at.timestamp())}:R>" if next_at else ""
+        return f"`{view.id}` is {view.state}{when}"
 
-    @tree.command(name="reject", description="Reject a proposed task")
-    async def reject(interaction: discord.Interaction, task: str) -> None:
-        def act() -> str:
-            view = bot.engine.reject(task, by=person(interaction.user), door=FRONTEND)
-            return f"❌ `{view.id}` is rejected"
+    def _fire(self, task: str, by: str) -> str:
+        return f"started `{self._engine.schedules.fire(task).latest.id}`"
 
-        await reply(interaction, act)
+    def _restart(self, task: str, by: str) -> str:
+        view = self._engine.restart(task, door=FRONTEND)
+        if view.state == "proposed":
+            return f"`{view.id}` is waiting for approval; the question follows here."
+        return f"started `{view.id}` again"
 
-    @tree.command(name="cancel", description="Cancel a task")
-    async def cancel(interaction: discord.Interaction, task: str) -> None:
-        def act() -> str:
-            [view] = bot.engine.cancel([task], by=person(interaction.user))
-            return f"`{view.id}` is {view.state}"
 
-        await reply(interaction, act)
+def _reports(view: View) -> str:
+    if view.notify == "never":
+        return "nothing is reported"
+    what = {
+        "always": "its result is",
+        "on_change": "changes of its result are",
+        "on_failure": "a failure is",
+    }[view.notify]
+    return f"{what} reported here"
 
 
 def person(user: discord.abc.User) -> str:
@@ -120,6 +192,8 @@ def task_text(engine: Engine, task_id: str) -> str:
     view = engine.get(task_id)
     tail = visible(engine.mask(view.id).text(engine.tail(view.id).content.decode("utf-8", "replace")))
     words = f"`{view.id}` {view.state}\n`$ {_without_backticks(line(view.command))[:300]}`"
+    if view.standing is not None:
+        words += f"\n{line(view.standing.rule)}"
     if view.latest.error:
         words += f"\n{line(view.latest.error)[:300]}"
     return f"{words}\n```\n{_without_backticks(tail)[-1200:]}\n```" if tail.strip() else words

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 # A task may be given more runs until it has ended.
 OPEN_TASK = "'proposed', 'active', 'paused'"
 FROM_RUN = "tasks.created_by >= 'run ' AND tasks.created_by < 'run!'"
-# A command that an agent's run has run itself: its key is that run, and the call (see `View.agent_task`).
+# A command that an agent's run has run itself: its key is that run and the call, and its parent the agent's
+# session; what the agent of a conversation starts in the background belongs to the owner (`View.agent_task`).
 OF_AGENT = (
-    f"{FROM_RUN} AND tasks.key IS NOT NULL "
+    f"{FROM_RUN} AND tasks.key IS NOT NULL AND tasks.parent IS NOT tasks.owner "
     "AND substr(tasks.key, 1, length(tasks.created_by) - 3) = substr(tasks.created_by, 5) || ':'"
 )
 

@@ -1,0 +1,194 @@
+"""Conversations on Discord: what a person writes to the bot goes to the agent, and its answer comes back.
+
+Each channel and each direct message is one conversation, like one of `errands chat`: a task whose runs are
+the turns. Its agent starts tasks that report here, and gets their results with the next message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import aiohttp
+import discord
+
+from errands.channels.discord.split import split
+from errands.engine.agents.discovery import note_presence
+from errands.engine.agents.speech import Said
+from errands.engine.engine import Engine
+from errands.frontends.chat.turn import send, stream_answer
+from errands.frontends.discord.commands import FRONTEND, person
+from errands.model.agent.session import CHAT
+from errands.model.errors import ErrandsError
+from errands.model.options.draft import Draft
+from errands.model.text.sanitise import line, visible
+from errands.model.view import View
+from errands.ports.store import Query
+
+TYPING = 5.0  # seconds after which Discord has to be told again that an answer is being written
+RECENT = 500  # tasks among which unfinished answers are looked for
+# Returns the channel with an id.
+Places = Callable[[int], discord.abc.Messageable]
+_LOG = logging.getLogger("errands.discord")
+
+
+class Conversations:
+    """`channel` is the channel's name in the configuration; `agent` and `cwd` are for new conversations."""
+
+    def __init__(self, engine: Engine, *, channel: str, agent: str | None, cwd: str) -> None:
+        self._engine = engine
+        self._channel = channel
+        self._agent = agent
+        self._cwd = cwd
+        self._turns: dict[int, asyncio.Lock] = {}  # one message of a conversation is answered at a time
+
+    def name(self, place: int) -> str:
+        """Return the name of the conversation in a channel: the parent and owner of what it starts."""
+        return f"{CHAT}{self._channel}-{place}"
+
+    async def answer(self, message: discord.Message, text: str) -> None:
+        """Send a person's message to the agent, and its answer to the channel."""
+        note_presence(self._engine.home)
+        place = message.channel.id
+        async with self._turns.setdefault(place, asyncio.Lock()):
+            try:
+                self._engine.sessions.see_session(self.name(place))
+                view = send(self._engine, self._draft(message, text))
+            except ErrandsError as error:
+                await _say(message.channel, f"⚠️ {error}")
+                return
+            await self._receive(message.channel, view)
+
+    async def catch_up(self, place_of: Places) -> None:
+        """Send the answers that were not sent when the bot was last stopped."""
+        prefix = f"{CHAT}{self._channel}-"
+        places = {
+            view.id: int(place)
+            for view in self._engine.list(Query(limit=RECENT))
+            if (view.key or "").startswith(prefix)
+            if (place := (view.key or "").removeprefix(prefix)).isdecimal()
+        }
+        await asyncio.gather(
+            *(self._send_unsent(task_id, place, place_of(place)) for task_id, place in places.items())
+        )
+
+    async def _send_unsent(self, task_id: str, place: int, channel: discord.abc.Messageable) -> None:
+        async with self._turns.setdefault(place, asyncio.Lock()):
+            # A message that came meanwhile may have been answered.
+            for view in self._engine.list(Query(ids=(task_id,))):
+                if view.is_live or view.latest.retrieved_at is None:
+                    await self._receive(channel, view)
+
+    def interrupt(self, place: int, *, by: str) -> bool:
+        """Interrupt the answer in a channel; return whether there was one."""
+        task_id = self._engine.id_by_key(self.name(place))
+        if task_id is None or not self._engine.summaries([task_id])[0].is_live:
+            return False
+        self._engine.cancel([task_id], by=by)
+        return True
+
+    def context(self, place: int) -> dict[str, Any]:
+        """Return the fields of a draft for a task of a channel's conversation, which reports there."""
+        here, name = f"{self._channel}:{place}", self.name(place)
+        return {
+            "owner": name,
+            "parent": name,
+            "channels": (here,),
+            "environ": {**os.environ, "ERRANDS_SESSION": name, "ERRANDS_CHANNEL": here},
+            "cwd": self._cwd,
+            "door": FRONTEND,
+        }
+
+    def _draft(self, message: discord.Message, text: str) -> Draft:
+        name = self.name(message.channel.id)
+        # In a channel there may be several people.
+        is_alone = isinstance(message.channel, discord.DMChannel)
+        said = text if is_alone else f"{line(message.author.display_name)}: {text}"
+        return Draft(
+            prompt=said,
+            key=name,
+            name=FRONTEND,
+            description=f"the conversation of {name}",
+            agent=self._agent,
+            created_by=person(message.author),
+            **self.context(message.channel.id),
+        )
+
+    async def _receive(self, place: discord.abc.Messageable, view: View) -> None:
+        """Send the answer of the latest run once it is there; it is sent again only if that failed."""
+        answer = Answer()
+        try:
+            async with _typing(place):
+                ended = await stream_answer(self._engine, view, answer)
+            mask = self._engine.mask(view.id)
+            await _say(place, mask.text(visible(answer.text)) + _ending(ended))
+            self._engine.mark_retrieved(ended)
+        except (discord.HTTPException, aiohttp.ClientError) as error:
+            _LOG.warning("the answer of %s could not be sent: %s", view.id, error)
+        except ErrandsError as error:
+            _LOG.warning("the answer of %s cannot be read: %s", view.id, error)
+            await _say(place, f"⚠️ {error}")
+
+
+class Answer:
+    """The text of an answer, including what the agent said between its tool calls."""
+
+    def __init__(self) -> None:
+        self._blocks: list[str] = []
+        self._block = ""
+
+    def write(self, said: Said) -> None:
+        match said.kind:
+            case "piece":
+                self._block += said.text
+            case "text":
+                self._block = said.text
+            case "tool":
+                self._end()
+
+    def finish(self, answer: str) -> None:
+        self._block = answer or self._block
+        self._end()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._blocks)
+
+    def _end(self) -> None:
+        if self._block.strip():
+            self._blocks.append(self._block.strip("\n"))
+        self._block = ""
+
+
+def _ending(view: View) -> str:
+    if view.state == "completed":
+        return ""
+    if view.state == "cancelled":
+        return "\n-# (interrupted)"
+    return f"\n⚠️ no answer: {line(view.latest.error or view.state)}"
+
+
+async def _say(place: discord.abc.Messageable, text: str) -> None:
+    for piece in split(text.strip() or "-# (an empty answer)"):
+        await place.send(piece, allowed_mentions=discord.AllowedMentions.none(), suppress_embeds=True)
+
+
+@asynccontextmanager
+async def _typing(place: discord.abc.Messageable) -> AsyncIterator[None]:
+    """Show that an answer is being written; that it cannot be shown does no harm."""
+
+    async def show() -> None:
+        while True:
+            with suppress(discord.HTTPException, aiohttp.ClientError):
+                await place.typing()
+            await asyncio.sleep(TYPING)
+
+    showing = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        showing.cancel()

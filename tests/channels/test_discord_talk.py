@@ -1,0 +1,182 @@
+"""A conversation on Discord, from end to end: a gateway, a model on loopback, and our real processes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.ports.home import Home
+from errands.ports.store import Query
+from errands.testing.model_server import ModelServer
+from tests.channels.discord_shapes import BOT
+from tests.channels.fake_discord import FakeDiscord
+from tests.engine.daemons import Daemons, eventually
+
+CHANNEL, DIRECT, ADA, EVE = 777, 900_042, 42, 666
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def discord(config_file: Path, tmp_path: Path, model: ModelServer) -> Iterator[FakeDiscord]:
+    project = tmp_path / "project"
+    project.mkdir()
+    with FakeDiscord() as server:
+        (tmp_path / "token").write_text("token\n")
+        config_file.write_text(
+            f'[channels.discord]\ntoken = "file:{tmp_path}/token"\ntarget = {CHANNEL}\n'
+            f'allowed = [{ADA}]\nlisten = true\napi = "{server.url}"\ncwd = "{project}"\n'
+            f'[agents]\ndefault = "builtin"\n[agents.builtin]\nmodel = "fake"\nurl = "{model.openai_url}"\n'
+            "pause = 0.001\n"
+        )
+        yield server
+
+
+@pytest.fixture
+def engine(home: Home, discord: FakeDiscord, daemons: Daemons) -> Iterator[Engine]:
+    daemons.start()
+    discord.waits_for(lambda: discord.is_connected)
+    engine = open_engine(home)
+    yield engine
+    engine.close()
+
+
+def said(discord: FakeDiscord, words: str) -> str:
+    """Wait for a message of the bot with these words."""
+    return discord.waits_for(lambda: next((each for each in discord.contents if words in each), ""))
+
+
+def replied(discord: FakeDiscord) -> str:
+    """Wait for the reply to the first command."""
+    discord.waits_for(lambda: discord.replies)
+    return str(discord.replies[0]["data"]["content"])
+
+
+@pytest.mark.spec("N7", "S2")
+def test_the_agent_answers_direct_messages_and_remembers(
+    engine: Engine, discord: FakeDiscord, model: ModelServer
+) -> None:
+    discord.write(ADA, DIRECT, "SAY the sky is green")
+    said(discord, "the sky is green")
+    discord.write(ADA, DIRECT, "RECALL the sky is green")
+    said(discord, "recalled")
+
+    [talk] = engine.list(Query())
+    assert (talk.key, talk.owner, talk.created_by) == (
+        f"chat:discord-{DIRECT}",
+        f"chat:discord-{DIRECT}",
+        "user42 (discord 42)",
+    )
+    assert talk.cwd.endswith("/project")
+    assert discord.typed
+    assert "You are talking with people on Discord" in model.asked_for("the sky is green")[0].text
+
+
+def test_in_a_channel_it_answers_mentions_and_replies_of_allowed_users_and_nothing_else(
+    engine: Engine, discord: FakeDiscord, model: ModelServer
+) -> None:
+    discord.write(ADA, CHANNEL, "SAY not meant for us")
+    discord.write(EVE, CHANNEL, f"<@{BOT}> SAY not allowed")
+    said(discord, "You may not do this")
+    discord.write(ADA, CHANNEL, f"<@{BOT}> hello\nSAY **first** answer @everyone")
+    said(discord, "**first** answer")
+    ours = max(discord.messages)
+    discord.write(ADA, CHANNEL, "and this?\nSAY second answer", answers=ours)
+    said(discord, "second answer")
+
+    assert [each.prompt.split("\n")[0] for each in model.asked_for("answer")] == [
+        "user42: hello",
+        "user42: and this?",
+    ]
+    assert model.asked_for("not meant") == model.asked_for("not allowed") == []
+    assert discord.messages[ours]["allowed_mentions"] == {"parse": []}
+
+
+def test_without_the_message_content_intent_it_still_answers_what_mentions_it(
+    discord: FakeDiscord, daemons: Daemons, home: Home
+) -> None:
+    discord.grants_content = False
+    daemons.start()
+    discord.waits_for(lambda: discord.is_connected)
+    discord.write(ADA, CHANNEL, f"<@{BOT}> hello\nSAY here I am")
+    said(discord, "here I am")
+    assert "Message Content Intent" in Path(home.log).read_text()
+
+
+@pytest.mark.fault("F46")
+def test_an_answer_that_was_not_sent_is_sent_by_the_next_bot(
+    engine: Engine, discord: FakeDiscord, daemons: Daemons
+) -> None:
+    discord.write(ADA, DIRECT, "SLOW 2\nSAY late but here")
+    eventually(lambda: engine.list(Query(states=("running",))))
+    daemons.kill()
+    discord.hang_up()
+    daemons.start()
+    said(discord, "late but here")
+    assert sum("late but here" in each for each in discord.contents) == 1
+
+
+def test_an_answer_can_be_interrupted(engine: Engine, discord: FakeDiscord) -> None:
+    discord.write(ADA, DIRECT, "SLOW 30\nSAY never")
+    eventually(lambda: engine.list(Query(states=("running",))))
+    discord.type(ADA, DIRECT, "stop")
+    said(discord, "(interrupted)")
+    assert discord.replies[-1]["data"]["content"] == "interrupted"
+    discord.write(ADA, DIRECT, "SAY go on")
+    said(discord, "go on")
+
+
+@pytest.mark.spec("A8", "D2")
+def test_a_call_of_the_agent_waits_for_a_reaction_and_goes_on(
+    engine: Engine, discord: FakeDiscord, tmp_path: Path
+) -> None:
+    (tmp_path / "project" / "old").mkdir()
+    discord.write(ADA, DIRECT, 'CALL command {"line": "rm -r old"}\nSAY it is gone')
+    question = said(discord, "React ✅ to approve")
+    number = next(each for each, message in discord.messages.items() if message["content"] == question)
+    discord.waits_for(lambda: len(discord.messages[number]["who"]) == 2)
+    discord.react(number, EVE, "✅")
+    discord.react(number, ADA, "✅")
+    said(discord, "it is gone")
+    assert sum("it is gone" in each for each in discord.contents) == 1
+    assert not (tmp_path / "project" / "old").exists()
+    assert "user42 (discord 42)" in {entry.approval.by for entry in engine.audit()}
+
+
+@pytest.mark.spec("T1", "N7")
+def test_a_recurring_task_is_started_paused_resumed_and_fired_by_command(
+    engine: Engine, discord: FakeDiscord
+) -> None:
+    options = {"every": "2h", "notify": "always", "name": "greet", "max_runs": "3"}
+    discord.type(ADA, CHANNEL, "run", command="echo hello from here", **options)
+    reply = replied(discord)
+    task = re.findall(r"`(greet-\w+)`, every 2h", reply)[0]
+    view = engine.get(task)
+    assert (view.state, view.notify, view.created_by) == ("active", "always", "user42 (discord 42)")
+    assert view.standing is not None
+    assert view.standing.max_runs == 3
+
+    for command, words in (
+        ("pause", f"`{task}` is paused"),
+        ("unpause", f"`{task}` is active; it runs next <t:"),
+        ("fire", f"started `{task}.1`"),
+    ):
+        discord.type(ADA, CHANNEL, command, task=task)
+        discord.waits_for(lambda w=words: w in discord.replies[-1]["data"]["content"])  # type: ignore[misc]
+    assert "hello from here" in said(discord, f"**{task} completed")
+
+
+def test_a_wrong_option_is_explained_and_starts_nothing(engine: Engine, discord: FakeDiscord) -> None:
+    discord.type(ADA, CHANNEL, "run", command="echo hello", every="often")
+    reply = replied(discord)
+    assert reply.startswith("⚠️ every")
+    assert engine.list(Query()) == []
