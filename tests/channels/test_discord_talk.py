@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from errands.engine.engine import Engine
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.model_server import ModelServer
+from tests.agents.builtin_stage import call
 from tests.channels.discord_shapes import BOT
 from tests.channels.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons, eventually
@@ -180,3 +182,60 @@ def test_a_wrong_option_is_explained_and_starts_nothing(engine: Engine, discord:
     reply = replied(discord)
     assert reply.startswith("⚠️ every")
     assert engine.list(Query()) == []
+
+
+@pytest.mark.spec("X16", "N6", "N7", "N10", "L1")
+def test_the_agent_starts_slow_work_goes_on_is_told_and_quotes_the_result(
+    engine: Engine, discord: FakeDiscord, model: ModelServer, tmp_path: Path
+) -> None:
+    news = tmp_path / "project" / "news"
+    os.mkfifo(news)  # so that the command ends when we say so
+    discord.write(
+        ADA,
+        DIRECT,
+        "\n".join(
+            (
+                call("run", command="cat news; echo test_tides failed", name="suite"),
+                call("ask", prompt="SAY the tide is 4.20 m", name="tide"),
+                "SAY both are on their way",
+            )
+        ),
+    )
+    said(discord, "both are on their way")
+    assert "> the tide is 4.20 m" in said(discord, "**tide-")
+    discord.write(ADA, DIRECT, "SAY something else meanwhile")
+    said(discord, "something else meanwhile")
+    assert not any(each.startswith("**suite-") for each in discord.contents)
+    news.write_text("41 passed, 1 failed\n")
+    report = said(discord, "**suite-")
+    assert "completed in" in report
+    assert "> 41 passed, 1 failed\n> test_tides failed" in report
+    discord.write(ADA, DIRECT, "RECALL test_tides failed")
+    said(discord, "recalled")
+
+    told = model.asked_for("RECALL test_tides")[-1].text
+    assert told.count("> the tide is 4.20 m") == 1
+    started = {view.name: view for view in engine.list(Query(parent=f"chat:discord-{DIRECT}"))}
+    assert {"suite", "tide"} <= set(started)
+    assert [str(each) for each in started["suite"].channels] == [f"discord:{DIRECT}"]
+    assert sum(each.startswith("**suite-") for each in discord.contents) == 1
+
+
+@pytest.mark.spec("D1", "D2", "A11", "N7")
+@pytest.mark.trap(8)
+def test_what_the_agent_proposes_starts_with_a_reaction_and_its_end_reaches_the_conversation(
+    engine: Engine, discord: FakeDiscord, tmp_path: Path
+) -> None:
+    (tmp_path / "project" / "old").mkdir()
+    discord.write(ADA, DIRECT, call("run", command="rm -r old; echo swept", name="sweep") + "\nSAY I asked")
+    said(discord, "I asked")
+    question = said(discord, "React ✅ to approve")
+    number = next(each for each, message in discord.messages.items() if message["content"] == question)
+    discord.waits_for(lambda: len(discord.messages[number]["who"]) == 2)
+    assert (tmp_path / "project" / "old").exists()
+    discord.react(number, ADA, "✅")
+    assert "> swept" in said(discord, "completed in")
+    discord.write(ADA, DIRECT, "RECALL > swept")
+    said(discord, "recalled")
+    [view] = [each for each in engine.list(Query()) if each.name == "sweep"]
+    assert (view.state, view.approved_by) == ("completed", "user42 (discord 42)")

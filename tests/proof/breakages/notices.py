@@ -32,7 +32,7 @@ BREAKAGES = [
     Breakage(
         "N4",
         "a code fence that is split is not opened again",
-        file="channels/discord/split.py",
+        file="model/text/split.py",
         old="piece, size = ([opened], length(opened) + 1) if opened else ([], 0)",
         new="piece, size = [], 0",
         test="channels/test_split.py",

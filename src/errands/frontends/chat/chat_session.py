@@ -17,7 +17,7 @@ from errands.engine.engine import Engine
 from errands.frontends.chat.agent_stream import AgentStream
 from errands.frontends.chat.messages import Messages, frame
 from errands.frontends.chat.output import Output
-from errands.frontends.chat.turn import send, stream_answer
+from errands.frontends.tools.turn import send, stream_answer
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.options.draft import Draft

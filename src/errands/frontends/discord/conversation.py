@@ -16,16 +16,16 @@ from typing import Any
 import aiohttp
 import discord
 
-from errands.channels.discord.split import split
 from errands.engine.agents.discovery import note_presence
 from errands.engine.agents.speech import Said
 from errands.engine.engine import Engine
-from errands.frontends.chat.turn import send, stream_answer
 from errands.frontends.discord.commands import FRONTEND, person
+from errands.frontends.tools.turn import send, stream_answer
 from errands.model.agent.session import CHAT
 from errands.model.errors import ErrandsError
 from errands.model.options.draft import Draft
 from errands.model.text.sanitise import line, visible
+from errands.model.text.split import split
 from errands.model.view import View
 from errands.ports.store import Query
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.channels.discord.split import FENCE, length, split
+from errands.model.text.split import FENCE, length, split
 
 
 @pytest.mark.spec("N4")

@@ -14,9 +14,9 @@ import discord
 from discord.http import Route
 
 from errands.channels import read_secret
-from errands.channels.discord.split import split
 from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import ANSWER_SIGNS, NO_CONSENT, AnswerToken, Delivery, text, title
+from errands.model.text.split import split
 
 USER = "user/"
 PATIENCE = 20.0  # seconds of a rate limit to wait here; for a longer one the notifier waits
