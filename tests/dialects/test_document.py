@@ -61,7 +61,7 @@ def signature(tool: Tool) -> str:
 
 @pytest.mark.parametrize("name", dialects.BUILT_IN)
 def test_every_tool_is_documented_as_it_is_called(name: str) -> None:
-    tools = dialects.named(name).tools(Caller(session="chat", cwd="/", door="mcp"))
+    tools = dialects.named(name).tools(Caller(session="chat", cwd="/", door="mcp", conversation="talk"))
     assert [cells[0].strip("`") for cells in rows(name)] == [signature(tool) for tool in tools]
 
 

@@ -11,6 +11,10 @@ echo "did $1"
 """
 
 
+# The smallest agent that remembers a conversation: what it is sent is its answer.
+CAT = '[agents.cat]\nbackend = "command"\ncommand = "cat"\n'
+
+
 class Project:
     def __init__(self, folder: Path, config: Path) -> None:
         folder.mkdir()
@@ -23,8 +27,8 @@ class Project:
         self.configure("")
 
     def configure(self, more: str) -> None:
-        """Write the user's configuration: deeds are allowed, plus the given text."""
-        self.config.write_text(f'[approval]\nallow = ["./deed *"]\n{more}\n')
+        """Write the user's configuration: deeds are allowed, `cat` is an agent, plus the given text."""
+        self.config.write_text(f'[approval]\nallow = ["./deed *"]\n{more}\n{CAT}')
 
     def deeds(self) -> list[str]:
         """Return the names of the deeds that were done, in order."""

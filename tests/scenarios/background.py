@@ -8,8 +8,9 @@ from typing import Any
 from errands.model.record import evolve
 from errands.model.view import View
 from errands.ports.dialect import Reply
+from errands.testing.carriers import EngineCarrier
 from errands.testing.engines import WITHIN, until
-from errands.testing.speaker import Speaker, Stage
+from errands.testing.speaker import Speaker
 
 
 def task_id(reply: Reply) -> str:
@@ -55,9 +56,7 @@ async def shown(speaker: Speaker, found: str) -> View:
     return await speaker.engine.get(found)
 
 
-async def named(stage: Stage, found: str, session: str) -> None:
-    """Have a conversation known by the name of the session that its caller speaks in."""
-    with stage.engine.engine.store as store:
-        kept = store.session(found)
-        assert kept is not None
-        store.add_session(evolve(kept, name=session))
+def within(speaker: Speaker, conversation: str) -> Speaker:
+    """Return the same caller inside of a conversation that its frontend knows."""
+    caller = evolve(speaker.caller, conversation=conversation)
+    return Speaker(speaker.stage, EngineCarrier(speaker.engine, "opencode", caller), caller)

@@ -36,7 +36,7 @@ async def test_only_completed_tasks_can_be_resumed(engine: TestEngine, project: 
 async def test_a_resume_that_was_cancelled_leaves_a_cancelled_task(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.answered("hello", cwd=project.path)
+    task = await engine.answered("`true`", cwd=project.path)
     await engine.resume(task.id, "`./deed x 60`")
     await until(project.deeds)
     await engine.cancel(task.id)
@@ -52,7 +52,7 @@ async def test_a_resume_that_was_cancelled_leaves_a_cancelled_task(
 async def test_a_task_is_resumed_while_its_follow_up_is_processed(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.answered("hello", cwd=project.path)
+    task = await engine.answered("`true`", cwd=project.path)
     await engine.resume(task.id, "`./deed x 1`")
     await until(project.deeds)
     assert (await engine.get(task.id)).is_resumed
@@ -66,8 +66,8 @@ async def test_a_task_is_resumed_while_its_follow_up_is_processed(
 
 
 @pytest.mark.spec("S1")
-async def test_sessions_do_not_expire(engine: TestEngine) -> None:
-    task = await engine.answered("`echo marmalade`", parent="chat-1")
+async def test_sessions_do_not_expire(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("say marmalade", agent="cat", parent="chat-1")
     much_later = engine.engine.clock.now() + timedelta(days=10_000)
     with engine.engine.store:
         engine.engine.store.see_session("chat-1", now=much_later)
@@ -81,7 +81,7 @@ async def test_sessions_do_not_expire(engine: TestEngine) -> None:
 
 @pytest.mark.spec("S7")
 async def test_notifications_only_without_blocking(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+    task = await engine.answered("`true`")
     assert len(await engine.take_notices()) == 1
     blocking = await engine.resume(task.id, "`echo one`", is_awaited=True)
     await engine.wait(task.id, timeout=WITHIN)
@@ -94,15 +94,15 @@ async def test_notifications_only_without_blocking(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S2")
-async def test_the_full_history_is_preserved_for_the_agent(engine: TestEngine) -> None:
-    task = await engine.answered("`echo one`")
-    for prompt in ("`echo two`", "`echo three`", "what was said?"):
+async def test_the_full_history_is_preserved_for_the_agent(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("say one", agent="cat")
+    for prompt in ("say two", "say three", "what was said?"):
         await engine.resume(task.id, prompt)
         done = await engine.wait(task.id, timeout=WITHIN)
     assert done.agent is not None
     said = done.agent.answer or ""
-    assert [f"- `echo {word}`" in said for word in ("one", "two", "three")] == [True] * 3
-    assert said.index("echo one") < said.index("echo two") < said.index("echo three")
+    assert [f"User: say {word}" in said for word in ("one", "two", "three")] == [True] * 3
+    assert said.index("say one") < said.index("say two") < said.index("say three")
 
 
 @pytest.mark.spec("S5")
@@ -115,7 +115,7 @@ async def test_task_not_found(engine: TestEngine) -> None:
 
 @pytest.mark.spec("S5")
 async def test_session_expired(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+    task = await engine.answered("`true`")
     session = engine.engine.store.session(task.id)
     assert session is not None
     with engine.engine.store as store:

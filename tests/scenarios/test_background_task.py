@@ -41,8 +41,8 @@ async def test_launch_background_task(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S8")
-async def test_launch_forked_background_task(engine: TestEngine) -> None:
-    parent = await engine.answered("`echo marmalade`")
+async def test_launch_forked_background_task(project: Project, engine: TestEngine) -> None:
+    parent = await engine.answered("say marmalade", agent="cat")
     fork = await engine.ask("what was said?", fork=parent.id)
     assert fork.is_live
     assert as_json(fork)["forked"] is True
@@ -50,8 +50,8 @@ async def test_launch_forked_background_task(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S8")
-async def test_validate_mutually_exclusive_modes(engine: TestEngine) -> None:
-    parent = await engine.answered("hello")
+async def test_validate_mutually_exclusive_modes(project: Project, engine: TestEngine) -> None:
+    parent = await engine.answered("hello", agent="cat")
     with pytest.raises(BadValue, match="fork and resume are mutually exclusive"):
         await engine.ask("go on", fork=parent.id, resume=parent.id)
     assert [each.id for each in await engine.list()] == [parent.id]
@@ -86,7 +86,7 @@ async def test_cancel_running_tasks(engine: TestEngine, project: Project) -> Non
 
 @pytest.mark.spec("S3")
 async def test_track_resumed_status(engine: TestEngine, project: Project) -> None:
-    task = await engine.answered("hello", cwd=project.path)
+    task = await engine.answered("`true`", cwd=project.path)
     await engine.resume(task.id, "`./deed x 1`")
     await until(project.deeds)
     shown = as_json(await engine.get(task.id))
@@ -114,8 +114,8 @@ async def test_check_running_task_status(engine: TestEngine, project: Project) -
 
 
 @pytest.mark.spec("S1", "O14")
-async def test_task_persistence(engine: TestEngine) -> None:
-    task = await engine.answered("hello", parent="chat-1")
+async def test_task_persistence(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("hello", agent="cat", parent="chat-1")
     with engine.engine.store:
         late = engine.engine.clock.now() + timedelta(days=1000)
         engine.engine.store.see_session("chat-1", now=late)
@@ -143,8 +143,8 @@ async def test_group_related_tasks(engine: TestEngine, project: Project) -> None
 
 
 @pytest.mark.spec("S2")
-async def test_resume_completed_task_with_follow_up_prompt(engine: TestEngine) -> None:
-    task = await engine.answered("`echo marmalade`")
+async def test_resume_completed_task_with_follow_up_prompt(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("say marmalade", agent="cat")
     resumed = await engine.resume(task.id, "what was said?")
     assert resumed.is_live
     assert "marmalade" in answer(await engine.wait(task.id, timeout=WITHIN))
@@ -153,7 +153,7 @@ async def test_resume_completed_task_with_follow_up_prompt(engine: TestEngine) -
 
 @pytest.mark.spec("S7")
 async def test_resume_completion_notification(engine: TestEngine) -> None:
-    task = await engine.answered("hello", owner="chat-1")
+    task = await engine.answered("`true`", owner="chat-1")
     await engine.take_notices("chat-1")
     await engine.resume(task.id, "`echo marmalade`")
     done = await engine.wait(task.id, timeout=WITHIN)
@@ -164,7 +164,7 @@ async def test_resume_completion_notification(engine: TestEngine) -> None:
 
 @pytest.mark.spec("S7", "O4")
 async def test_wait_for_resume_response(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+    task = await engine.answered("`true`")
     await engine.take_notices()
     resumed = await engine.resume(task.id, "`echo marmalade`", is_awaited=True)
     done = await engine.wait(task.id, timeout=WITHIN)
@@ -183,7 +183,7 @@ async def test_reject_resume_of_non_completed_task(engine: TestEngine, project: 
 
 @pytest.mark.spec("S5", "S6")
 async def test_reject_concurrent_resume(engine: TestEngine, project: Project) -> None:
-    task = await engine.answered("hello", cwd=project.path)
+    task = await engine.answered("`true`", cwd=project.path)
     await engine.resume(task.id, "`./deed x 60`")
     with pytest.raises(NotResumable, match=r"^Task is currently being resumed\. Wait for completion before"):
         await engine.resume(task.id, "go on")
@@ -191,7 +191,7 @@ async def test_reject_concurrent_resume(engine: TestEngine, project: Project) ->
 
 @pytest.mark.spec("S5")
 async def test_handle_expired_session_on_resume(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+    task = await engine.answered("`true`")
     with engine.engine.store as store:
         store.mark_session_gone(session(engine, task), now=engine.engine.clock.now())
     with pytest.raises(SessionGone, match="Start a new background_task to continue"):
@@ -200,9 +200,9 @@ async def test_handle_expired_session_on_resume(engine: TestEngine) -> None:
 
 @pytest.mark.spec("S4")
 async def test_increment_resume_count(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+    task = await engine.answered("`true`")
     for count in (1, 2):
-        await engine.resume(task.id, "go on")
+        await engine.resume(task.id, "`true`")
         done = await engine.wait(task.id, timeout=WITHIN)
         assert as_json(done)["resume_count"] == count
 
@@ -212,48 +212,48 @@ async def test_initial_resume_count(engine: TestEngine) -> None:
     assert as_json(await engine.ask("hello"))["resume_count"] == 0
 
 
-async def test_show_resumed_indicator(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+async def test_show_resumed_indicator(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("hello", agent="cat")
     await engine.resume(task.id, "go on")
     await engine.wait(task.id, timeout=WITHIN)
     assert [each.marks for each in await engine.list()] == ["(resumed)"]
 
 
-async def test_show_forked_indicator(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+async def test_show_forked_indicator(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("hello", agent="cat")
     await engine.answered("go on", fork=task.id)
     assert [each.marks for each in await engine.list()] == ["(forked)", ""]
 
 
-async def test_no_indicator_for_new_tasks(engine: TestEngine) -> None:
-    await engine.answered("hello")
+async def test_no_indicator_for_new_tasks(project: Project, engine: TestEngine) -> None:
+    await engine.answered("hello", agent="cat")
     assert [each.marks for each in await engine.list()] == [""]
 
 
 @pytest.mark.spec("S9")
 async def test_fork_with_context_truncation(engine: TestEngine) -> None:
     task = await engine.answered("`seq 1 2000`")
-    fork = await engine.answered("go on", fork=task.id)
+    fork = await engine.answered("`true`", fork=task.id)
     copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
-    (result,) = [each for each in copied if each["role"] == "tool"]
+    (result, _) = [each for each in copied if each["role"] == "tool"]
     assert (result["call"], result["command"]) == ("call-1", "seq 1 2000")
     assert "8,893" in result["output"]
 
 
 @pytest.mark.spec("S10")
 async def test_fork_with_token_limit_enforcement(engine: TestEngine) -> None:
-    task = await engine.answered("old " * 150_000)
+    task = await engine.answered("`true` " + "old " * 150_000)
     await engine.resume(task.id, "`echo new`")
     await engine.wait(task.id, timeout=WITHIN)
-    fork = await engine.answered("go on", fork=task.id)
+    fork = await engine.answered("`true`", fork=task.id)
     copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
     texts = [each["text"] for each in copied if each["role"] == "user"]
-    assert texts == ["`echo new`", "go on"]
+    assert texts == ["`echo new`", "`true`"]
 
 
 @pytest.mark.spec("S11")
 async def test_preamble_content(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
+    task = await engine.answered("`true`")
     fork = await engine.answered("`echo on`", fork=task.id)
     copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
     notes = [each for each in copied if each["role"] == "note"]

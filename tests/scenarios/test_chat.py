@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
+from tests.engine.agent_project import CAT
 from tests.frontends.chat.window import Window
 from tests.frontends.cli.person import Person
 
@@ -33,7 +34,7 @@ def person(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
     configured.parent.mkdir(parents=True)
     configured.write_text(
         f'[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\nlane = "local"\n'
-        'pause = 0.001\n[discovery]\nenabled = true\nidle = "1ms"\n'
+        f'pause = 0.001\n{CAT}[discovery]\nenabled = true\nidle = "1ms"\n'
     )
     user = Person(place / "home", place)
     user.types("daemon", "start")
@@ -44,7 +45,7 @@ def person(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
 @pytest.mark.spec("X6", "N3", "N6", "L1")
 def test_tests_run_in_the_background_while_the_conversation_goes_on(person: Person) -> None:
     (person.cwd / "test_it.py").write_text("def test_one(): pass\ndef test_two(): assert 0\n")
-    window = Window(person)
+    window = Window(person, "--agent", "cat")
     window.until(lambda: window.line == ">", "a line to type at")
     window.enters("/background python3 -m pytest -q test_it.py")
     task = re.findall(r"started ([\w-]+):", window.shows("started "))[0]
@@ -52,14 +53,14 @@ def test_tests_run_in_the_background_while_the_conversation_goes_on(person: Pers
     window.shows(f"─── background: {task} ─")
     window.shows_at_the_end("what did I want")
     window.types(" to ask?\r")
-    window.shows("This prompt has no command")
+    window.shows("User: what did I want to ask?")
     window.enters("and before?")
-    said = window.shows("Before this, in the same conversation:")
+    said = window.shows("User: and before?")
     window.close()
 
     assert f"{task} failed in" in said
     assert "1 passed, 1 failed" in said
-    assert re.search(rf"- \[notice \w+\] {task} failed", said)
+    assert re.search(rf"\[notice \w+\] {task} failed", said)
     assert "> what did I want to ask?" in said
 
 

@@ -360,7 +360,7 @@ async def test_tasks_newest_first_with_their_icons(claude: Speaker) -> None:
 async def test_tasks_filtered_by_status_and_type(claude: Speaker) -> None:
     done = await finished(claude, "true")
     running = await background(claude, "sleep 60")
-    await claude("Task", description="x", prompt="hello", subagent_type="offline")
+    await claude("Task", description="x", prompt="`true`", subagent_type="offline")
     agent = (await claude.task()).id
     for given, expected in (
         ({"status": "completed"}, [agent, done]),

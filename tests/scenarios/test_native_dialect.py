@@ -119,7 +119,7 @@ async def test_no_wait_beyond_the_bounds(native: Speaker, tool: str, name: str, 
 
 
 async def test_ask_and_resume(native: Speaker) -> None:
-    first = facts(await native("ask", prompt="`echo marmalade`", name="jam", wait=20_000))
+    first = facts(await native("ask", prompt="say marmalade", name="jam", agent="cat", wait=20_000))
     assert first["id"].startswith("jam-")
     assert "marmalade" in fenced(first["output"])
     again = facts(await native("ask", resume=first["id"], prompt="what was said?", wait=20_000))
@@ -129,13 +129,13 @@ async def test_ask_and_resume(native: Speaker) -> None:
 
 @pytest.mark.spec("S3")
 async def test_what_is_asked_again_is_resumed(native: Speaker) -> None:
-    found = facts(await native("ask", prompt="hello", wait=20_000))["id"]
+    found = facts(await native("ask", prompt="`true`", wait=20_000))["id"]
     assert facts(await native("ask", resume=found, prompt="`sleep 60`"))["state"] == "resumed"
     assert [each["id"] for each in facts(await native("list", state="resumed"))["tasks"]] == [found]
 
 
 @pytest.mark.trap(41)
-@pytest.mark.parametrize("more", [{"fork": True}, {"agent": "offline"}, {"name": "x"}])
+@pytest.mark.parametrize("more", [{"agent": "offline"}, {"name": "x"}])
 async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]) -> None:
     said = await native.refused("ask", resume="x", prompt="x", **more)
     assert said == "resume goes on with a task as it is; leave out fork, agent and name"
@@ -146,8 +146,11 @@ async def test_ask_an_unknown_agent(native: Speaker) -> None:
     assert said.startswith("unknown agent 'nobody'")
 
 
-async def test_fork_an_unknown_conversation(native: Speaker) -> None:
-    assert "unknown conversation" in await native.refused("ask", prompt="x", fork=True)
+@pytest.mark.spec("S17")
+async def test_fork_is_not_offered_where_the_conversation_is_not_known(native: Speaker) -> None:
+    (tool,) = [each for each in await native.carrier.tools() if each.name == "ask"]
+    assert "fork" not in f"{tool.description} {tool.parameters}"
+    assert "unknown argument 'fork'" in await native.refused("ask", prompt="x", fork=True)
 
 
 # list, show

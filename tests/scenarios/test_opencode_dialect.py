@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from errands.testing.speaker import Speaker, Stage, fenced
-from tests.scenarios.background import answered, busy, command, ended, launch, named, shown, task_id
+from tests.scenarios.background import answered, busy, command, ended, launch, shown, task_id, within
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
 
@@ -55,16 +55,31 @@ async def test_background_task_says_who_plays_an_agent_that_is_not_there(opencod
     assert "Agent: offline" in reply.text
 
 
-@pytest.mark.spec("S8")
-async def test_background_task_with_fork(stage: Stage, opencode: Speaker) -> None:
-    await named(stage, await answered(opencode, "`echo marmalade`"), str(opencode.caller.session))
-    reply = await opencode(
-        "background_task", description="go on", prompt="what was said?", agent="offline", fork=True
+@pytest.mark.spec("S8", "S17")
+async def test_background_task_with_fork(opencode: Speaker) -> None:
+    talk = await answered(opencode, "say marmalade", agent="cat")
+    inside = within(opencode, talk)
+    reply = await inside(
+        "background_task", description="go on", prompt="what was said?", agent="cat", fork=True
     )
     assert f"Task ID: {task_id(reply)} (forked)" in reply.text
-    done = await opencode("background_output", task_id=task_id(reply), block=True)
+    done = await inside("background_output", task_id=task_id(reply), block=True)
     assert "marmalade" in fenced(done.text)
-    assert f"{task_id(reply)} (forked) - completed" in (await opencode("background_list")).text
+    assert f"{task_id(reply)} (forked) - completed" in (await inside("background_list")).text
+
+
+@pytest.mark.spec("S17")
+async def test_fork_is_not_offered_where_the_conversation_is_not_known(opencode: Speaker) -> None:
+    (tool,) = [each for each in await opencode.carrier.tools() if each.name == "background_task"]
+    assert "fork" not in tool.parameters["properties"]
+    said = await opencode.refused(
+        "background_task", description="x", prompt="hello", agent="offline", fork=True
+    )
+    assert said.startswith("Invalid arguments for background_task: unknown argument 'fork'")
+    (known,) = [
+        each for each in await within(opencode, "x").carrier.tools() if each.name == "background_task"
+    ]
+    assert known.parameters["properties"]["fork"]["type"] == "boolean"
 
 
 async def test_fork_defaults_to_false(opencode: Speaker) -> None:
@@ -72,16 +87,16 @@ async def test_fork_defaults_to_false(opencode: Speaker) -> None:
 
 
 async def test_fork_of_an_unknown_conversation(opencode: Speaker) -> None:
-    said = await opencode.refused(
+    said = await within(opencode, "nowhere").refused(
         "background_task", description="x", prompt="hello", agent="offline", fork=True
     )
-    assert f"unknown conversation '{opencode.caller.session}'" in said
+    assert "unknown conversation 'nowhere'" in said
 
 
 @pytest.mark.spec("S8")
 async def test_fork_and_resume_are_mutually_exclusive(opencode: Speaker) -> None:
     found = await ended(opencode)
-    said = await opencode.refused("background_task", prompt="go on", fork=True, resume=found)
+    said = await within(opencode, found).refused("background_task", prompt="go on", fork=True, resume=found)
     assert said.startswith("fork and resume are mutually exclusive")
     assert await opencode.count() == 1
     assert (await shown(opencode, found)).runs == 1
@@ -89,7 +104,7 @@ async def test_fork_and_resume_are_mutually_exclusive(opencode: Speaker) -> None
 
 @pytest.mark.spec("S2")
 async def test_background_task_with_resume(opencode: Speaker) -> None:
-    found = await answered(opencode, "`echo marmalade`")
+    found = await answered(opencode, "say marmalade", agent="cat")
     reply = await opencode("background_task", resume=found, prompt="what was said?")
     assert f"Task ID: {found} (resumed)" in reply.text
     assert "Status: resumed" in reply.text
@@ -242,7 +257,7 @@ async def test_filter_by_parent_session(stage: Stage, opencode: Speaker) -> None
 
 
 async def test_show_resumed_indicator(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     await opencode("background_resume", task_id=found, message="`sleep 60`")
     assert f"{found} (resumed) - resumed - a task" in (await opencode("background_list")).text
 

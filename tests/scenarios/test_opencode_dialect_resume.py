@@ -30,7 +30,7 @@ async def test_resume_with_block_gives_the_response_alone(opencode: Speaker) -> 
 
 @pytest.mark.spec("S3")
 async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     reply = await opencode("background_resume", task_id=found, message="`sleep 60`")
     assert "Status: resumed" in reply.text
     assert "wake: none; ask with background_output" in reply.text
@@ -41,9 +41,9 @@ async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
 async def test_resuming_a_task_of_another_owner_promises_no_notification(
     stage: Stage, opencode: Speaker, session: str
 ) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     woken = await stage.speaker("opencode", session, wake="session")
-    reply = await woken("background_resume", task_id=found, message="hello")
+    reply = await woken("background_resume", task_id=found, message="`true`")
     assert "wake: none; ask with background_output" in reply.text
     await stage.engine.wait(found, timeout=WITHIN)
     assert await stage.engine.take_notices(session) == []
@@ -51,7 +51,7 @@ async def test_resuming_a_task_of_another_owner_promises_no_notification(
 
 @pytest.mark.spec("S3")
 async def test_resume_with_block_gives_up_after_its_timeout(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     reply = await opencode("background_resume", task_id=found, message="`sleep 60`", block=True, timeout=50)
     assert reply.text.startswith("The response is not there yet.")
     assert "Status: resumed" in reply.text
@@ -59,10 +59,10 @@ async def test_resume_with_block_gives_up_after_its_timeout(opencode: Speaker) -
 
 @pytest.mark.spec("S4")
 async def test_resume_count(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     assert "Resume count" not in (await opencode("background_output", task_id=found)).text
     for count in (1, 2):
-        await opencode("background_resume", task_id=found, message="hello", block=True)
+        await opencode("background_resume", task_id=found, message="`true`", block=True)
         said = (await opencode("background_output", task_id=found)).text
         assert f"Resume count: {count}" in said
 
@@ -92,7 +92,7 @@ async def test_resume_of_a_task_with_an_error(stage: Stage, session: str) -> Non
 
 @pytest.mark.spec("S5", "S6")
 async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     both = await asyncio.gather(
         *(
             opencode.carrier.call("background_resume", {"task_id": found, "message": "`sleep 60`"})
@@ -106,7 +106,7 @@ async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None
 
 @pytest.mark.spec("S5")
 async def test_resume_of_a_session_that_is_gone(stage: Stage, opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await answered(opencode, "`true`")
     with stage.engine.engine.store as store:
         session = store.session(found)
         assert session is not None

@@ -11,7 +11,7 @@ import re
 
 from errands.agents.session_log import SessionLog
 from errands.model.agent.fork import clipped, newest, tokens
-from errands.model.errors import BudgetExceeded
+from errands.model.errors import AgentError, BudgetExceeded
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False
@@ -27,7 +27,10 @@ INTRODUCTION = (
     "This is the offline agent. It is not a language model: it carries out the commands that are quoted in a "
     "prompt and reports their output."
 )
-NOTHING_QUOTED = "This prompt has no command; quote one in backticks, for example `make test`."
+NO_MODEL = (
+    "no model is set up, and the prompt quotes no command; run `errands agents setup` to set up a model, or "
+    "quote a command in backticks, which needs none: errands ask 'run `make test`'"
+)
 # The payload of an event is data: nothing in it is a command.
 _EVENT = re.compile(r"^\[event ([0-9A-Za-z]{8,}) begins: .*?^\[event \1 ends\]\n", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
@@ -87,7 +90,9 @@ class Offline:
                 raise BudgetExceeded.of("tool_calls", most, number - 1, partial=said)
             if call not in done:
                 done[call] = await self._run(log, call, line, context)
-        reply = _report(list(done.values())) if done else _recall(log.entries)
+        if not done:
+            raise AgentError(NO_MODEL)
+        reply = _report(list(done.values()))
         log.add(run=context.run, role="agent", text=reply)
         return _answered(reply, list(done.values()))
 
@@ -138,21 +143,6 @@ def _report(results: Sequence[Message]) -> str:
             lines.append(f"({each['outcome']})")
         parts.append("\n".join(filter(None, lines)))
     return "\n\n".join([*parts, INTRODUCTION])
-
-
-def _recall(history: Sequence[Message]) -> str:
-    """Repeat the conversation so far, for want of a command."""
-    lines = [NOTHING_QUOTED]
-    earlier = [_line(each) for each in history[:-1] if each["role"] != "agent"]
-    if earlier:
-        lines.append("\n".join(["Before this, in the same conversation:", *earlier]))
-    return "\n\n".join([*lines, INTRODUCTION])
-
-
-def _line(message: Message) -> str:
-    if message["role"] == "tool":
-        return f"- $ {message['command']} {message['outcome']}".rstrip()
-    return f"- {message['text']}"
 
 
 def _answered(text: str, messages: Sequence[Message]) -> Answer:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST_REFUSAL = 2000
 END = "{end}"  # in a description: replaced by how the caller learns of a task's end
+UNLESS = " unless you say `fork`"  # in a description: left out for callers that cannot fork
 
 
 class BaseDialect:
@@ -35,10 +36,13 @@ class BaseDialect:
 
     def tools(self, caller: Caller) -> tuple[Tool, ...]:
         said = wake_advice(caller, self.ask_with)
-        return tuple(evolve(each, description=each.description.replace(END, said)) for each in self.all_tools)
+        offered = (
+            each if caller.conversation is not None else _without_fork(each) for each in self.all_tools
+        )
+        return tuple(evolve(each, description=each.description.replace(END, said)) for each in offered)
 
     async def call(self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
-        tool = next((each for each in self.all_tools if each.name == name), None)
+        tool = next((each for each in self.tools(caller) if each.name == name), None)
         if tool is None:
             known = ", ".join(each.name for each in self.all_tools)
             return self.refused(f"Unknown tool: {line(name[:80])}. There are: {known}", {})
@@ -63,6 +67,19 @@ class BaseDialect:
     def refused(self, why: str, given: Mapping[str, Any]) -> Reply:
         """Reply why something cannot be done."""
         return Reply(text=why, failed=True)
+
+
+def _without_fork(tool: Tool) -> Tool:
+    """Return a tool without its argument `fork`, for callers whose conversation is not known."""
+    properties = tool.parameters["properties"]
+    if "fork" not in properties:
+        return tool
+    others = {name: each for name, each in properties.items() if name != "fork"}
+    return evolve(
+        tool,
+        description=tool.description.replace(UNLESS, ""),
+        parameters={**tool.parameters, "properties": others},
+    )
 
 
 def reply(

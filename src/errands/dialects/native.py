@@ -117,8 +117,8 @@ class Native(BaseDialect):
         context: ToolContext,
         *,
         prompt: str,
-        fork: bool,
         wait: float,
+        fork: bool = False,
         name: str | None = None,
         agent: str | None = None,
         resume: str | None = None,
@@ -131,7 +131,7 @@ class Native(BaseDialect):
             return await self._launched(
                 context, await context.engine.resume(earlier.id, prompt, is_awaited=is_awaited), wait
             )
-        options = context.options(name=name, agent=agent, fork=context.session() if fork else None)
+        options = context.options(name=name, agent=agent, fork=context.caller.conversation if fork else None)
         view = await context.engine.ask(prompt, is_awaited=is_awaited, **options)
         return await self._launched(context, view, wait)
 

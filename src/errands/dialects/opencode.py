@@ -99,7 +99,7 @@ class OpenCode(BaseDialect):
         context: ToolContext,
         *,
         prompt: str,
-        fork: bool,
+        fork: bool = False,
         description: str | None = None,
         agent: str | None = None,
         resume: str | None = None,
@@ -122,7 +122,7 @@ class OpenCode(BaseDialect):
                 name=one_line(description, 60),
                 description=description,
                 agent=chosen,
-                fork=context.session() if fork else None,
+                fork=context.caller.conversation if fork else None,
             ),
         )
         return self._launched(context, view, "Background task launched.", note)

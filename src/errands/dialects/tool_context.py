@@ -7,7 +7,7 @@ import os
 import time
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
 
@@ -86,13 +86,6 @@ class ToolContext:
         }
         said |= {name: value for name, value in more.items() if value is not None}
         return {name: value for name, value in said.items() if value is not None}
-
-    def session(self) -> str:
-        """Return the conversation that a fork starts with."""
-        conversation = self.caller.conversation or self.caller.session
-        if conversation is None:
-            raise BadValue("this caller has no conversation to fork; leave out fork")
-        return conversation
 
     def directory(self, given: str | None) -> str:
         """Return where a task runs: the caller's directory, or one relative to it."""

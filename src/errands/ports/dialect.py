@@ -85,7 +85,8 @@ class Caller:
     It sees the tasks of its `session`, or of all sessions with `everything`. `wake` says truthfully how the
     end of a task reaches it: `session`, `channel NAME` or `none`. Tasks launched in the same conversation
     turn (`message`) form a batch. `run` is the run that the caller is part of. `conversation` is what a fork
-    copies: a session, or the task it belongs to; None: the frontend does not know the conversation.
+    copies: a session, or the task it belongs to; None where the frontend does not know it, and then
+    tools offer no `fork`.
     """
 
     session: str | None

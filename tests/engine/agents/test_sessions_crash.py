@@ -160,7 +160,7 @@ def test_a_resume_that_is_killed_is_still_answered(
     client: Engine, daemons: Daemons, project: Project
 ) -> None:
     daemons.start()
-    task = client.submit(Draft(prompt="hello", cwd=project.path))
+    task = client.submit(Draft(prompt="`true`", cwd=project.path))
     finished(client, task.id)
     client.sessions.resume(task.id, THREE)
     eventually(lambda: "b" in project.deeds())
@@ -170,7 +170,7 @@ def test_a_resume_that_is_killed_is_still_answered(
     done = finished(client, task.id)
     assert done.state == "completed"
     assert project.deeds() == ["a", "b", "c"]
-    assert [each.text for _, each in client.sessions.conversation(task.id)] == ["hello", THREE]
+    assert [each.text for _, each in client.sessions.conversation(task.id)] == ["`true`", THREE]
 
 
 @pytest.mark.spec("S14")

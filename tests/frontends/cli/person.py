@@ -83,6 +83,13 @@ class Person:
         assert code is None or answer.code == code, f"errands {' '.join(words)}: {answer}"
         return answer
 
+    def configures(self, text: str) -> Path:
+        """Write the user's configuration; return its file."""
+        file = Path(self.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
     def starts(self, *words: str) -> str:
         """Start a task; return its id."""
         return self.types("run", "-q", *words).out.strip()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from errands.frontends.cli import verbs
+from tests.engine.agent_project import CAT
 from tests.frontends.cli.person import Person
 
 
@@ -28,19 +29,19 @@ def test_a_prompt_is_answered_and_the_conversation_continues(newcomer: Person) -
 
 @pytest.mark.spec("S8")
 def test_a_fork_is_a_task_of_its_own(newcomer: Person) -> None:
-    newcomer.types("ask", "--wait", "--name", "talk", "please `echo marmalade`")
+    newcomer.configures(CAT)
+    newcomer.types("ask", "--wait", "--name", "talk", "--agent", "cat", "say marmalade")
     fork = newcomer.types("ask", "--wait", "--json", "--fork", "talk", "what was said?").object
-    listed = newcomer.types("sessions").out
+    listed = newcomer.types("sessions", "--json").objects
 
     assert fork["forked"] is True
     assert "marmalade" in fork["answer"]
-    assert "talk-" in listed
-    assert fork["id"] in listed
+    assert [each["task"] for each in listed] == [fork["id"], newcomer.sees("talk")["id"]]
 
 
 @pytest.mark.spec("S5", "S8")
 def test_impossible_options_are_refused_and_nothing_is_created(newcomer: Person) -> None:
-    assert "unknown task 'nope'" in newcomer.types("resume", "nope", "x", code=3).err
+    assert newcomer.types("resume", "nope", "x", code=3).err == "errands: Task not found: nope\n"
     assert "unknown conversation 'nope'" in newcomer.types("ask", "--fork", "nope", "x", code=3).err
     unknown = newcomer.types("ask", "--agent", "nobody", "x", code=None).err
     assert "unknown agent 'nobody'" in unknown

@@ -10,6 +10,7 @@ from errands import bootstrap
 from errands.frontends.cli.display.format import tokens_text
 from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS
 from errands.model.record import evolve
+from tests.engine.agent_project import CAT
 from tests.frontends.cli.person import Person
 
 
@@ -47,7 +48,8 @@ def test_a_conversation_continues(person: Person) -> None:
 
 @pytest.mark.spec("S8")
 def test_a_fork_is_a_task_of_its_own(person: Person) -> None:
-    person.types("ask", "--wait", "--name", "jam", "`echo marmalade`")
+    person.configures(CAT)
+    person.types("ask", "--wait", "--name", "jam", "--agent", "cat", "say marmalade")
     forked = person.types("ask", "--wait", "-q", "--name", "fork", "--fork", "jam", "what was said?")
     assert "marmalade" in forked.out
     lines = person.types("sessions").out.splitlines()
@@ -59,7 +61,7 @@ def test_a_fork_is_a_task_of_its_own(person: Person) -> None:
 
 @pytest.mark.spec("S8")
 def test_fork_and_resume_exclude_each_other(person: Person) -> None:
-    person.types("ask", "--wait", "--name", "both", "hello")
+    person.types("ask", "--wait", "--name", "both", "`true`")
     before = person.types("ls", "--all", "--json").out
     refused = person.types("ask", "--fork", "both", "--resume", "both", "hello", code=2)
     assert "mutually exclusive" in refused.err
@@ -69,7 +71,7 @@ def test_fork_and_resume_exclude_each_other(person: Person) -> None:
 @pytest.mark.spec("S5")
 def test_what_cannot_be_resumed_says_why(person: Person) -> None:
     for words in (["resume", "nobody-222222", "go on"], ["ask", "--resume", "nobody-222222", "go on"]):
-        assert "unknown task 'nobody-222222'; `errands ls`" in person.types(*words, code=3).err
+        assert person.types(*words, code=3).err == "errands: Task not found: nobody-222222\n"
     person.types("run", "--wait", "--name", "shell", "true")
     assert "only agents can be resumed" in person.types("resume", "shell", "go on", code=2).err
 
@@ -95,7 +97,7 @@ def test_show_says_what_an_agent_did(person: Person) -> None:
 
 
 def test_one_of_something_is_in_the_singular(person: Person) -> None:
-    task_id = person.types("ask", "--wait", "--json", "hello").object["id"]
+    task_id = person.types("ask", "--wait", "--json", "`true`").object["id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
     try:
         (view,) = engine.summaries([task_id])
@@ -109,7 +111,7 @@ def test_one_of_something_is_in_the_singular(person: Person) -> None:
 
 @pytest.mark.spec("X7")
 def test_every_field_of_an_agent_in_json_is_explained(person: Person) -> None:
-    person.types("ask", "--wait", "--name", "plain", "hello")
+    person.types("ask", "--wait", "--name", "plain", "`true`")
     others = ("commands", "before", "finally", "input", "sandbox")
     known = [*ALWAYS, *OF_AGENTS, *(name for name in ALONE if name not in others)]
     assert list(person.sees("plain")) == known
@@ -118,8 +120,8 @@ def test_every_field_of_an_agent_in_json_is_explained(person: Person) -> None:
 @pytest.mark.spec("S15")
 def test_budgets_are_named(person: Person) -> None:
     assert "requests" in person.types("ask", "--budget", "apples=3", "hello", code=2).err
-    person.types("ask", "--wait", "--name", "purse", "--budget", "requests=3", "hello")
+    person.types("ask", "--wait", "--name", "purse", "--budget", "requests=3", "`true`")
     assert "3 requests" in person.types("show", "purse").out
     assert person.types("show", "purse", "--json").object["budget"] == {"requests": 3}
-    person.types("ask", "--wait", "--name", "penny", "--budget", "requests=1", "hello")
+    person.types("ask", "--wait", "--name", "penny", "--budget", "requests=1", "`true`")
     assert re.search(r"budget +1 request$", person.types("show", "penny").out, re.M)

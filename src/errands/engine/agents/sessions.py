@@ -7,7 +7,7 @@ from datetime import timedelta
 from errands.engine.log_header import create_log
 from errands.model.action import Prompt
 from errands.model.agent.session import check_resumable
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import Ambiguous, BadValue, NotFound
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
@@ -57,6 +57,8 @@ class Sessions:
         core, now = self._core, self._core.clock.now()
         try:
             task_id = core.resolve(task_id)
+        except Ambiguous:
+            raise
         except NotFound:
             raise NotFound(f"Task not found: {task_id}") from None
         core.ensure_daemon()

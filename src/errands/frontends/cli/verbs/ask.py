@@ -34,8 +34,7 @@ def ask(context: Context, arguments: Arguments) -> int:
     if arguments.preview:
         return show_preview(context, arguments, draft)
     before = context.engine.clock.now()
-    task_id = None if arguments.resume is None else context.engine.resolve(arguments.resume)
-    view = context.engine.sessions.ask(draft, resume=task_id, is_awaited=arguments.wait)
+    view = context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
     is_new = arguments.resume is not None or view.created_at >= before
     return _report(context, arguments, view, is_new=is_new)
 
@@ -43,8 +42,7 @@ def ask(context: Context, arguments: Arguments) -> int:
 def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     prompt = _prompt(arguments.prompt)
-    task_id = context.engine.resolve(arguments.id)
-    view = context.engine.sessions.resume(task_id, prompt, is_awaited=arguments.wait)
+    view = context.engine.sessions.resume(arguments.id, prompt, is_awaited=arguments.wait)
     return _report(context, arguments, view, is_new=True)
 
 
