@@ -319,6 +319,13 @@ def serve_mcp(
     return serve(dialect, http=http, everything=everything, open_engine=open_client, environ=environ)
 
 
+def serve_opencode(home: Home, environ: Mapping[str, str]) -> int:
+    """Serve the plugin of the OpenCode that started this process."""
+    from errands.frontends.opencode.serve import serve
+
+    return serve(lambda: open_client(home), environ)
+
+
 def installation(
     client: str,
     *,

@@ -1,21 +1,26 @@
-"""The real OpenCode with the tools of Errands, after `errands install opencode --project`."""
+"""The real OpenCode with the tools of Errands, after `errands install opencode` and nothing else."""
 
 from __future__ import annotations
 
 import json
-import time
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from errands.testing.model_server import ModelServer
+from tests.clients.opencode_session import Session, calling, have_types, waited_for
 from tests.frontends.cli.person import Person
 
-WITHIN = 30.0  # seconds
-VERSION = "1.18.33"
+TOOLS = {
+    "background_task",
+    "background_shell",
+    "background_output",
+    "background_list",
+    "background_cancel",
+    "background_clear",
+    "background_resume",
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,139 +29,160 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     place = tmp_path_factory.mktemp("opencode-project")
     person = Person(place / "errands", place / "project")
     person.cwd.mkdir()
-    person.types("install", "opencode", "--project", "--dialect", "native", "--yes")
+    person.types("install", "opencode", "--project", "--yes")
     have_types(person.cwd / ".opencode")
     yield person
     person.leaves()
 
 
-def have_types(folder: Path) -> None:
-    """Fake the types for plugins, which OpenCode would otherwise download first."""
-    package = {"name": "@opencode-ai/plugin", "version": VERSION}
-    wanted = {"dependencies": {package["name"]: VERSION}}
-    found = {"": wanted, f"node_modules/{package['name']}": {"version": VERSION}}
-    place = folder / "node_modules" / package["name"]
-    place.mkdir(parents=True)
-    (place / "package.json").write_text(json.dumps(package))
-    (folder / "package.json").write_text(json.dumps(wanted))
-    (folder / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": found}))
-
-
-class Session:
-    """A session of the project, over the API that every client of OpenCode uses."""
-
-    def __init__(self, url: str, project: Path) -> None:
-        self._url = url
-        self._where = urllib.parse.urlencode({"directory": str(project)})
-        self.id = self._asks("/session", {"title": "tested"})["id"]
-
-    def prompts(self, text: str) -> list[str]:
-        """Send a prompt; return the results of its tool calls."""
-        before = len(self.messages())
-        self._asks(f"/session/{self.id}/message", {"parts": [{"type": "text", "text": text}]})
-        return [
-            part["state"]["output"]
-            for message in self.messages()[before:]
-            for part in message["parts"]
-            if part["type"] == "tool"
-        ]
-
-    def is_told(self, words: str) -> dict[str, Any]:
-        """Wait until a message of the session has these words."""
-        deadline = time.monotonic() + WITHIN
-        while time.monotonic() < deadline:
-            for message in self.messages():
-                if words in json.dumps(message) and message["info"]["role"] == "user":
-                    return message
-            time.sleep(0.05)
-        raise AssertionError(f"{self.id} got no report {words!r}: {self.messages()}")
-
-    def messages(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._asks(f"/session/{self.id}/message")
-        return found
-
-    def _asks(self, path: str, body: object = None) -> Any:
-        request = urllib.request.Request(
-            f"{self._url}{path}?{self._where}",
-            None if body is None else json.dumps(body).encode(),
-            {"content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=WITHIN) as answer:
-            return json.load(answer)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def session(opencode: str, person: Person) -> Session:
     return Session(opencode, person.cwd)
 
 
-def calling(tool: str, **arguments: Any) -> str:
-    return f"CALL errands_{tool} {json.dumps(arguments)}\nSAY done"
-
-
-@pytest.mark.spec("X5", "N6", "N8", "S12")
+@pytest.mark.spec("X1", "X17", "N6", "N8", "N10", "S12")
 @pytest.mark.trap(7)
-def test_the_plugin_reports_an_end_into_the_session_that_started_the_task(
-    session: Session, person: Person
+def test_the_model_starts_a_command_is_told_its_end_and_quotes_the_result(
+    session: Session, person: Person, model: ModelServer
 ) -> None:
-    (reply,) = session.prompts(calling("run", command="sleep 0.5; echo 12 passed", name="tests"))
+    (reply,) = session.prompts(
+        calling("background_shell", command="sleep 0.5; echo SAY I read 12 passed", description="tests")
+    )
 
     (task,) = person.types("ls", "--json").objects
-    assert f"Task {task['id']} is" in reply
+    assert reply.startswith(f"Background command launched.\nTask ID: {task['id']}\n")
     assert "wake: session. You will be told when it ends; do not poll." in reply
-    assert task["parent"] == f"opencode:{session.id}"
+    assert task["parent"] == task["owner"] == session.owner
+    assert task["cwd"] == str(person.cwd)
+    # The batch is the message whose calls belong together.
+    (called,) = [
+        each["info"]["id"] for each in session.messages() if "background_shell" in str(each["parts"][1:])
+    ]
+    assert task["batch"] == f"{session.owner}:{called}"
 
     told = session.is_told(f"{task['id']} completed")
-    assert "12 passed" in json.dumps(told)
+    session.is_answered("I read 12 passed")
+
+    assert told["parts"][0]["synthetic"] is True
     assert "approves nothing" in json.dumps(told)
+    assert {each for each in model.asked[-1].offers if each.startswith(("background", "errands"))} == TOOLS
     # It counts as delivered when OpenCode has accepted it.
-    deadline = time.monotonic() + WITHIN
-    while person.types("notices", "--peek", "--json", "--owner", task["owner"]).out:
-        assert time.monotonic() < deadline, "the delivered report is still in the inbox"
+    waited_for(lambda: not person.types("notices", "--peek", "--json", "--owner", session.owner).out)
 
 
-@pytest.mark.spec("A8", "A11", "X5")
-def test_a_harmful_command_waits_for_approval_from_elsewhere(
-    session: Session, person: Person, tmp_path: Path
-) -> None:
+@pytest.mark.spec("N6", "X17")
+def test_a_report_is_answered_by_the_session_s_own_agent(opencode: str, person: Person) -> None:
+    """A message that names no agent would be answered as `build`, with full rights."""
+    planning = Session(opencode, person.cwd, agent="plan")
+    planning.prompts(calling("background_shell", command="echo SAY planned"))
+
+    planning.is_answered("planned")
+
+    assert {each["info"]["agent"] for each in planning.messages()} == {"plan"}
+
+
+@pytest.mark.spec("N6", "S12")
+@pytest.mark.trap(2)
+def test_reports_wait_until_the_session_is_idle_and_come_together(session: Session, person: Person) -> None:
+    session.prompts(
+        f"CALL background_shell {json.dumps({'command': 'sleep 0.7; echo first'})}\n"
+        f"AND background_shell {json.dumps({'command': 'sleep 0.7; echo second'})}\nSAY done"
+    )
+    session.begins("SLOW 3\nSAY at last")
+    session.is_told("second\\n[output")
+    session.is_answered("at last")
+
+    told = [each for each in session.messages() if "[Errands: news" in json.dumps(each["parts"])]
+    users = [each for each in session.messages() if each["info"]["role"] == "user"]
+    assert "first\\n[output" in json.dumps(told)
+    assert len(told) == 1
+    assert users.index(told[0]) == len(users) - 1
+
+
+@pytest.mark.spec("A8", "A5", "A7", "X17")
+def test_a_person_approves_in_opencode_itself(session: Session, person: Person, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.touch()
+    session.begins(calling("background_shell", command=f"rm -v {victim}"))
 
-    (reply,) = session.prompts(calling("run", command=f"rm -v {victim}"))
+    question = session.is_asked()
+    assert question["permission"].startswith(f"errands: rm -v {victim} (deletes ")
+    assert victim.exists()
+    session.answers(question, "once")
+
+    session.is_told(f"removed '{victim}'")
+    (task,) = [each for each in person.types("ls", "--json").objects if each["command"] == f"rm -v {victim}"]
+    assert task["approved_by"].endswith(" (opencode)")
+    assert not victim.exists()
+
+
+@pytest.mark.spec("A5", "X18")
+def test_a_person_who_declines_says_why(session: Session, person: Person, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.touch()
+    session.begins(calling("background_shell", command=f"rm {victim}"))
+
+    session.answers(session.is_asked(), "reject", message="keep it")
+
+    waited_for(session.is_idle)
+    assert victim.exists()
+    assert "did not start and will not" in json.dumps(session.messages())
+    assert "They said: keep it" in json.dumps(session.messages())
+    assert str(victim) not in person.types("ls", "--json", "--state", "proposed").out
+
+
+@pytest.mark.spec("A8", "A11")
+@pytest.mark.trap(66)
+def test_a_rule_that_allows_everything_is_no_consent(
+    opencode: str, session: Session, person: Person, tmp_path: Path
+) -> None:
+    """OpenCode then passes the question without asking a person; approval comes from elsewhere."""
+    victim = tmp_path / "victim"
+    victim.touch()
+    rules = [{"permission": "*", "pattern": "*", "action": "allow"}]
+    session.asks(f"/session/{session.id}", {"permission": rules}, method="PATCH")
+
+    (reply,) = session.prompts(calling("background_shell", command=f"rm -v {victim}"))
     (task,) = person.types("ls", "--json", "--state", "proposed").objects
     assert f"errands approve {task['id']}" in reply
     assert victim.exists()
 
     person.types("approve", task["id"])
-    session.is_told(f"{task['id']} completed")
-    (read,) = session.prompts(calling("output", id=task["id"]))
-    assert f"removed '{victim}'" in read
+    session.is_told(f"removed '{victim}'")
     assert not victim.exists()
 
 
+@pytest.mark.spec("X1")
 @pytest.mark.trap(5)
 def test_another_session_sees_no_task_and_gets_no_report(
     opencode: str, session: Session, person: Person
 ) -> None:
     other = Session(opencode, person.cwd)
-    session.prompts(calling("run", command="echo theirs", name="theirs"))
-    (theirs,) = [each for each in person.types("ls", "--json").objects if each["name"] == "theirs"]
-    session.is_told(f"{theirs['id']} completed")
+    session.prompts(calling("background_shell", command="echo theirs", description="theirs"))
+    session.is_told("theirs\\n[output")
 
-    (listed,) = other.prompts(calling("list"))
+    (listed,) = other.prompts(calling("background_list"))
+    (own,) = session.prompts(calling("background_list"))
 
-    assert listed == "There are no tasks."
-    assert theirs["id"] not in json.dumps(other.messages())
+    assert listed == "No background tasks found"
+    assert own.endswith(" - completed - theirs")
+    assert "theirs\\n[output" not in json.dumps(other.messages())
 
 
 @pytest.mark.spec("N6")
 def test_a_task_that_ended_in_absence_is_reported_with_the_next_prompt(opencode: str, person: Person) -> None:
     session = Session(opencode, person.cwd)
-    owner = f"opencode:{session.id}"
-    said = person.types("run", "-q", "--yes", "echo meanwhile", yes=False, ERRANDS_SESSION=owner)
+    said = person.types("run", "-q", "--yes", "echo meanwhile", yes=False, ERRANDS_SESSION=session.owner)
     task = said.out.strip()
     person.types("wait", "-q", task)
 
     session.prompts("SAY here again")
 
     assert "meanwhile" in json.dumps(session.is_told(f"{task} completed"))
+
+
+@pytest.mark.spec("N7", "X17")
+def test_a_command_of_opencode_s_own_shell_belongs_to_the_session(session: Session, person: Person) -> None:
+    session.prompts(calling("bash", command="echo $ERRANDS_SESSION", description="x"))
+
+    assert session.owner in json.dumps(session.messages())

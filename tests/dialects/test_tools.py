@@ -9,7 +9,7 @@ from errands.ports.dialect import Caller
 
 ASKS = {
     "native": ["run"],
-    "opencode": [],
+    "opencode": ["background_shell"],
     "claude": ["Bash"],
     "co": ["start_background_task"],
     "egirl": ["task_add", "task_propose"],

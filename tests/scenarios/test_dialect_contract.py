@@ -40,6 +40,7 @@ class TestOpenCode(DialectContract):
     dialect = "opencode"
     minimal = {
         "background_task": {"description": "say hello", "prompt": "hello", "agent": "offline"},
+        "background_shell": {"command": "true"},
         "background_output": {"task_id": ID},
         "background_list": {},
         "background_cancel": {"task_id": ID},

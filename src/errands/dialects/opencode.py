@@ -5,7 +5,7 @@ Replies are texts; `(resumed)` and `(forked)` follow the id.
 
 from __future__ import annotations
 
-from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
+from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake_line
 from errands.dialects.output_text import elapsed, error_text, one_line
@@ -47,6 +47,20 @@ class OpenCode(BaseDialect):
                 fork=flag("start with a copy of this conversation", default=False),
                 resume=task_id("completed task to go on with; then give only this and prompt"),
             ),
+        ),
+        Tool(
+            name="background_shell",
+            description="Run a shell command in the background. Returns a task id at once; read what it "
+            "printed with background_output. Use it for tests, builds, servers and everything slow. {end}\n"
+            'Example: {"command": "make test", "description": "Run all tests"}',
+            parameters=schema(
+                "command",
+                command=text("shell line"),
+                description=text("short description of the task", longest=1000),
+                workdir=text("where to run it (default: the project)", longest=4096),
+                timeout=number("stop it after this time, ms (default: never)", minimum=1),
+            ),
+            may_need_approval=True,
         ),
         Tool(
             name="background_output",
@@ -126,6 +140,23 @@ class OpenCode(BaseDialect):
             ),
         )
         return self._launched(context, view, "Background task launched.", note)
+
+    async def background_shell(
+        self,
+        context: ToolContext,
+        *,
+        command: str,
+        description: str | None = None,
+        workdir: str | None = None,
+        timeout: float | None = None,
+    ) -> Reply:
+        options = context.options(
+            description=description,
+            name=None if description is None else one_line(description, 60),
+            timeout=None if timeout is None else timeout / 1000,
+        )
+        view = await context.engine.submit(command, **{**options, "cwd": context.directory(workdir)})
+        return self._launched(context, view, "Background command launched.")
 
     async def background_resume(
         self, context: ToolContext, *, task_id: str, message: str, block: bool = False, timeout: float = 0

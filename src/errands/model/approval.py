@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 # An answer through one of these comes from a person, known by their account here or by the service.
-PERSONAL = ("terminal", "cli", "python", "mcp", "chat", "web", "top", "discord")
+PERSONAL = ("terminal", "cli", "python", "mcp", "opencode", "chat", "web", "top", "discord")
 # An answer through one of these may come from a program that answers for itself.
-UNATTENDED = ("cli", "python", "mcp")
+UNATTENDED = ("cli", "python", "mcp", "opencode")
 # Appended to the name of a caller that approved with --yes, without a terminal.
 SAID_YES = " (--yes)"
 # The beginning of a question about a call of an agent.

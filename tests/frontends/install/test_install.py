@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from errands.dialects.opencode import OpenCode
 from errands.frontends.cli.verbs.install import CLIENTS
 from errands.frontends.install import jsonc
 from errands.frontends.install.clients import NAMES
@@ -65,16 +66,26 @@ def test_the_server_is_started_by_the_same_python(house: House, client: str) -> 
     assert [entry["command"], *entry["args"]] == [*SERVING, *words]
 
 
-def test_opencode_and_codex_have_their_own_formats(house: House) -> None:
-    house.install("opencode", project=True, dialect="native")
+@pytest.mark.spec("X17")
+def test_opencode_gets_one_file_with_the_tools_as_the_dialect_has_them(house: House) -> None:
+    house.install("opencode", project=True)
+
+    plugin = house.project / ".opencode" / "plugin" / "errands.js"
+    assert [each for each in house.project.rglob("*") if each.is_file()] == [plugin]
+    tools = json.loads(plugin.read_text().split("const TOOLS = ")[1].splitlines()[0])
+    assert [(name, each["parameters"]) for name, each in tools.items()] == [
+        (each.name, each.parameters) for each in OpenCode.all_tools
+    ]
+
+
+def test_opencode_has_no_other_dialect(house: House) -> None:
+    with pytest.raises(BadValue, match="leave --dialect out"):
+        house.install("opencode", dialect="native")
+
+
+def test_codex_has_its_own_format(house: House) -> None:
     house.install("codex")
 
-    entry = json.loads(house.file("project/opencode.json").read_text())["mcp"]["errands"]
-    assert entry == {
-        "type": "local",
-        "command": [*SERVING, "client", "opencode", "mcp", "--dialect", "native"],
-        "enabled": True,
-    }
     table = tomllib.loads(house.file("home/.codex/config.toml").read_text())["mcp_servers"]["errands"]
     assert [table["command"], *table["args"]] == [*SERVING, "mcp", "--dialect", "native"]
 
@@ -103,9 +114,6 @@ FOREIGN = {
         "home/.claude.json": '{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}, "projects": {}}',
         "home/.claude/settings.json": '{\n    "model": "opus",\n    "hooks": {"PostToolUse": [\n'
         '        {"matcher": "Edit", "hooks": []}\n    ]},\n    "permissions": { "allow": [ ] }\n}\n',
-    },
-    "opencode": {
-        "home/.config/opencode/opencode.jsonc": '// mine\n{\n  "theme": "x", // nice\n  "mcp": {},\n}\n'
     },
     "vscode": {"home/.config/Code/User/mcp.json": "{\n  // none yet\n}\n"},
     "codex": {"home/.codex/config.toml": '# mine\nmodel = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'},
@@ -179,7 +187,6 @@ def test_another_python_replaces_the_first(house: House, monkeypatch: pytest.Mon
     [
         ("claude", "home/.claude/settings.json", '{"enabledPlugins": '),
         ("claude", "home/.claude/settings.json", '{"enabledPlugins": []}'),
-        ("opencode", "home/.config/opencode/opencode.json", "{mcp: {}}"),
         ("codex", "home/.codex/config.toml", "model = \n"),
         ("cursor", "home/.cursor/mcp.json", "[]"),
     ],

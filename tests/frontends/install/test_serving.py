@@ -105,23 +105,3 @@ def test_a_task_belongs_to_the_session_that_the_hook_names(person: Person) -> No
     found = parents(person)
     assert found["cleared"] == ("claude:6f9619ff-8b86-4d01-b42d-00cf4fc964ff",) * 2
     assert found["unhooked"] == ("claude:before-1", "user")
-
-
-@pytest.mark.spec("N8", "X5")
-@pytest.mark.trap(5)
-@pytest.mark.trap(7)
-def test_opencode_is_promised_reports_only_if_its_plugin_is_installed(person: Person) -> None:
-    told, untold, forged = called(
-        person,
-        "opencode",
-        {"command": "true", "name": "told", "_session": "ses_1"},
-        {"command": "true", "name": "untold"},
-        {"command": "true", "name": "forged", "_session": "a:b\n"},
-    )
-
-    assert "wake: session. You will be told" in told
-    assert "wake: none; ask with wait" in untold
-    assert "wake: none; ask with wait" in forged
-    found = parents(person)
-    assert found["told"] == ("opencode:ses_1", "opencode:ses_1")
-    assert found["untold"] == found["forged"] == (f"mcp:opencode:{person.cwd}", "user")

@@ -108,6 +108,17 @@ class Sessions:
                 self._store.see_session(name, now=now)
             self._seen[name] = now
 
+    def deleted(self, name: str, *, parent: str) -> None:
+        """Note that a backend has deleted a session: it is over as a parent, and cannot be resumed or forked.
+
+        `parent` is the name under which it starts tasks.
+        """
+        self.end_session(parent)
+        session = self._store.session(name=name)
+        if session is not None:
+            with self._store:
+                self._store.mark_session_gone(session, now=self._core.clock.now())
+
     def sessions(self, *, limit: int = 1000) -> list[Session]:
         return self._store.sessions(limit=limit)
 

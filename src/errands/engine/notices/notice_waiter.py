@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 
+from errands.engine.notices.addresses import started
 from errands.engine.notices.agent_report import news
 from errands.engine.waiting import LOOK
 from errands.model.states import OPEN
@@ -58,10 +59,8 @@ def turn(engine: Engine, owner: str) -> Iterator[bool]:
 
     A rejected caller knows that another waiter starts after it.
     """
-    name = blake2b(owner.encode("utf-8", "replace"), digest_size=12).hexdigest()
-    folder = os.path.join(engine.home.path, "attending")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    with _opened(os.path.join(folder, f"{name}.next")) as line, _opened(os.path.join(folder, name)) as place:
+    path = _place(engine, owner)
+    with _opened(f"{path}.next") as line, _opened(path) as place:
         try:
             fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -70,6 +69,43 @@ def turn(engine: Engine, owner: str) -> Iterator[bool]:
         fcntl.flock(place, fcntl.LOCK_EX)
         fcntl.flock(line, fcntl.LOCK_UN)
         yield True
+
+
+def claim(engine: Engine, owner: str, pid: str) -> None:
+    """Note that a session was just used in the program `pid`, which reports to it from now on."""
+    path = f"{_place(engine, owner)}.by"
+    with open(os.open(f"{path}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
+        file.write(f"{pid}{started(int(pid))}")
+    os.replace(f"{path}.{os.getpid()}", path)
+
+
+def has_claim(engine: Engine, owner: str, pid: str) -> bool:
+    """Return whether the program `pid` is the one to report to a session: no living one used it later."""
+    try:
+        with open(f"{_place(engine, owner)}.by") as file:
+            claimant = file.read()
+    except OSError:
+        return True
+    other = claimant.partition(".")[0]
+    return other == pid or not other.isdecimal() or not _lives(int(other), claimant)
+
+
+def _lives(pid: int, claimant: str) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it belongs to another user
+    return f"{pid}{started(pid)}" == claimant
+
+
+def _place(engine: Engine, owner: str) -> str:
+    """Return the path of the lock for an owner."""
+    name = blake2b(owner.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    folder = os.path.join(engine.home.path, "attending")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, name)
 
 
 @contextmanager

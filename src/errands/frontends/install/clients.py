@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import Any
 
-from errands.frontends.install import claude
-from errands.frontends.install.pieces import Entry, Table, Whole
+from errands.frontends.install import claude, opencode
+from errands.frontends.install.pieces import Entry, Table
 from errands.frontends.install.place import (
     SERVER,
     Place,
-    command,
-    environment,
-    packaged,
     server,
     server_command,
 )
@@ -32,39 +28,10 @@ class Client:
     name: str
     title: str
     targets: Callable[[Place], tuple[Target, ...]]
+    is_server: bool = True  # whether it speaks to our server, which needs a package
     reports: str = "it is not woken when a task ends, and has to ask"
     asks: str = ""
     setting: str = ""
-
-
-# OpenCode: the server and a plugin.
-
-
-def _opencode(place: Place) -> tuple[Target, ...]:
-    folder = place.either("", place.config("opencode"))
-    plugins = place.either(os.path.join(".opencode", "plugin"), place.config("opencode", "plugin"))
-    env = environment(place)
-    server = {
-        "type": "local",
-        "command": server_command(place, "opencode", client="opencode"),
-        "enabled": True,
-        **({"environment": env} if env else {}),
-    }
-    plugin = packaged("opencode", "errands.js")
-    filled = plugin.replace('"{errands}"', json.dumps(command())).replace('"{environment}"', json.dumps(env))
-    return (
-        Target(
-            path=_existing(folder, "opencode.jsonc", "opencode.json"),
-            pieces=(Entry(path=("mcp", SERVER), value=server),),
-        ),
-        Target(path=os.path.join(plugins, "errands.js"), pieces=(Whole(text=filled),)),
-    )
-
-
-def _existing(folder: str, *names: str) -> str:
-    """Return the first of these files that exists, or else the last one."""
-    paths = [os.path.join(folder, name) for name in names]
-    return next((path for path in paths if os.path.exists(path)), paths[-1])
 
 
 # Codex: the server, which is given few variables, and calls only what it is told to trust.
@@ -126,7 +93,8 @@ CLIENTS = (
     Client(
         name="opencode",
         title="OpenCode",
-        targets=_opencode,
+        targets=opencode.targets,
+        is_server=False,
         reports="the plugin reports each end into the session that started the task",
     ),
     Client(

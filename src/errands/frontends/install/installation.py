@@ -81,7 +81,8 @@ class ClientInstallation(Installation):
                 self._client.setting,
             )
         # The command that installs what the client needs to start the server.
-        self.missing = "" if find_spec("mcp") else "pip install 'errands[mcp]'"
+        is_missing = self._client.is_server and not find_spec("mcp")
+        self.missing = "pip install 'errands[mcp]'" if is_missing else ""
 
     def _is_trusted(self, place: Place) -> bool:
         """Return whether the client passes our tools already: the setting would change nothing."""

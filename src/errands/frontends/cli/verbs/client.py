@@ -1,7 +1,7 @@
 """client: what the clients that `errands install` sets up start. People never type it.
 
-Claude Code and OpenCode have many sessions on one connection, so a hook or a plugin of ours adds the session
-to the arguments of each call. Both learn of results from a process that waits beside them.
+Claude Code has many sessions on one connection, so a hook of ours adds the session to the arguments of each
+call; it learns of results from a process that waits beside it. OpenCode's plugin has one process for all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
 
-ARGUMENT = "_session"  # the argument by which a hook of Claude Code or OpenCode's plugin names the session
+ARGUMENT = "_session"  # the argument by which a hook of Claude Code names the session
 BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model
 # `claude -p` answers once and exits, so it cannot be woken.
 ONE_SHOT = "sdk-cli"
@@ -38,28 +38,25 @@ _OF_CLAUDE = (
 
 
 def client(context: Context, arguments: Arguments) -> int:
-    match arguments.client, arguments.deed, arguments.session, arguments.dialect:
-        case name, "mcp", None, str(dialect):
-            environ = _served(name, context.environ)
+    match arguments.client, arguments.deed, arguments.dialect:
+        case "claude", "mcp", str(dialect):
+            environ = _served(context.environ)
             for variable in _OF_CLAUDE:
                 os.environ.pop(variable, None)
             return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
-        case "claude", "wake", None, None:
+        case "claude", "wake", None:
             return _wake_claude(context)
-        case "claude", "session", None, None:
+        case "claude", "session", None:
             return _name_session()
-        case "claude", "remind", None, None:
+        case "claude", "remind", None:
             return _remind_claude(context)
-        case "opencode", "news", str(session), None:
-            return _tell_opencode(context, session)
+        case "opencode", "serve", None:
+            return context.bootstrap.serve_opencode(context.home, context.environ)
     raise Usage("this is for clients that `errands install` has set up; see errands install --help")
 
 
-def _served(name: str, environ: Mapping[str, str]) -> dict[str, str]:
+def _served(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the server's environment: whose tasks it serves, and whether its client can be woken."""
-    if name == "opencode":
-        more = {"ERRANDS_SESSION": name, "ERRANDS_WAKE": "session", "ERRANDS_SESSION_ARGUMENT": ARGUMENT}
-        return {**environ, **more}
     session = environ.get("CLAUDE_CODE_SESSION_ID")
     if not session:
         return dict(environ)
@@ -166,24 +163,6 @@ def _printed(text: str) -> None:
     sys.stdout.flush()
 
 
-def _tell_opencode(context: Context, session: str) -> int:
-    """Print the next notices of a session, and mark them as delivered when a line comes back."""
-    from errands.engine.notices.agent_report import MOST, message, news
-    from errands.engine.notices.notice_waiter import attend, turn
-
-    owner, engine = f"opencode:{session}", context.engine
-    with turn(engine, owner) as is_mine:
-        if not is_mine or not attend(engine, owner, is_wanted=_is_wanted(context)):
-            return 0
-        found = news(engine, owner)[:MOST]
-        _printed(message(engine, found))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the reader sees the end
-        if sys.stdin.readline().strip() != "told":
-            return 1
-        engine.notices.mark_delivered([each.id for each in found])
-    return 0
-
-
 VERBS = (
     Verb(
         name="client",
@@ -193,9 +172,8 @@ VERBS = (
         operands=(
             Operand(metavar="CLIENT", help="the client", choices=("claude", "opencode")),
             Operand(
-                metavar="DEED", help="what it needs", choices=("mcp", "session", "wake", "remind", "news")
+                metavar="DEED", help="what it needs", choices=("mcp", "session", "wake", "remind", "serve")
             ),
-            Operand(metavar="SESSION", help="its session", optional=True),
         ),
         hidden=True,
     ),

@@ -125,10 +125,11 @@ VERBS = (
         details="Shows every change and asks before writing. Everything else in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code gets a plugin with the "
         "server, the commands /errands:background and /errands:tasks, a skill, and hooks that wake it when a "
-        "task ends; OpenCode gets a plugin that reports results. --trust also writes the client's own "
-        "setting that lets it use our tools without asking, because Errands asks for itself. If the package "
-        "that the server needs is missing, nothing is written; --print works anyway (see docs/clients.md). "
-        "`service` makes systemd or launchd start the daemon at boot or login, so that schedules survive a "
+        "task ends; OpenCode gets a plugin with the tools, which reports results. --trust also writes the "
+        "client's own setting that lets it use our tools without asking, because Errands asks for itself. "
+        "If the package that the server needs is missing, nothing is written; --print works anyway (see "
+        "docs/clients.md). `service` makes systemd or launchd start the daemon at boot or login, so that "
+        "schedules survive a "
         "reboot (see docs/schedules.md).",
         options=(
             *_WHERE,

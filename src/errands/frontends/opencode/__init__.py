@@ -1,0 +1,1 @@
+"""OpenCode: the process beside it, which its plugin starts and speaks to in lines of JSON."""

@@ -1,0 +1,102 @@
+"""The tool calls of OpenCode, each with the session, message, agent, model and directory of its caller."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from errands.dialects.opencode import OpenCode
+from errands.engine.actor import actor, enclosing_run
+from errands.engine.async_engine import AsyncEngine
+from errands.engine.engine import Engine
+from errands.frontends.opencode.program import Program, owner_of
+from errands.frontends.tools.idempotent_engine import IdempotentEngine
+from errands.model.errors import ErrandsError
+from errands.ports.dialect import Caller, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.dialect import EngineApi
+
+_LOG = logging.getLogger("errands.opencode")
+FRONTEND = "opencode"
+_LONGEST_COMMAND = 1000  # characters that the one line of OpenCode's question can show
+
+Ask = Callable[[int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
+
+class Calls:
+    """`ask` has a question asked in OpenCode and returns what was answered."""
+
+    def __init__(self, engine: Engine, environ: Mapping[str, str], *, ask: Ask) -> None:
+        self.program = Program()
+        self._engine = AsyncEngine(engine)
+        self._environ = environ
+        self._ask = ask
+        self._dialect = OpenCode()
+
+    async def call(
+        self, number: int, tool: str, arguments: Mapping[str, Any], said: Mapping[str, Any], *, may_ask: bool
+    ) -> Reply:
+        """Carry out a call; a person who is asked meanwhile answers before it returns."""
+        caller = self._caller(said)
+        launched: list[str] = []
+
+        async def attempt() -> Reply:
+            engine = IdempotentEngine(self._engine, f"{caller.session}:{said['call']}", launched)
+            return await self._dialect.call(cast("EngineApi", engine), caller, tool, arguments)
+
+        try:
+            reply = await attempt()
+            if not reply.proposed or not self._is_asking(tool) or not may_ask or not self._may_answer():
+                return reply
+            declined = await self._asked(number, reply.proposed[0])
+            return declined or await attempt()
+        except ErrandsError as error:  # of the store, the home or the daemon
+            return Reply(text=str(error), failed=True)
+
+    def _caller(self, said: Mapping[str, Any]) -> Caller:
+        return Caller(
+            session=owner_of(said["session"]),
+            cwd=said["directory"],
+            door=FRONTEND,
+            client=FRONTEND,
+            run=self._environ.get("ERRANDS_RUN_ID") or None,
+            wake="session" if self.program.wakes else "none",
+            message=said["message"],
+        )
+
+    def _is_asking(self, tool: str) -> bool:
+        """Return whether a tool asks for approval; reading about a proposal asks for nothing."""
+        return any(each.name == tool and each.may_need_approval for each in self._dialect.all_tools)
+
+    def _may_answer(self) -> bool:
+        """Return whether a person can be asked through OpenCode: never from inside a run."""
+        return self._engine.engine.config.approval.yes and not enclosing_run()
+
+    async def _asked(self, number: int, task_id: str) -> Reply | None:
+        """Ask about a proposed task; return a reply if the person said no."""
+        engine = self._engine.engine
+        (view,) = engine.summaries([task_id])
+        question = view.question
+        if question is None or len(view.command) > _LONGEST_COMMAND or "\n" in view.command:
+            return None  # everything must be seen before it is approved: it is answered elsewhere
+        reasons = [each.text for each in question.reasons]
+        said = await self._ask(number, {"command": view.command, "reasons": reasons})
+        by = f"{actor(self._environ)} ({FRONTEND})"
+        try:
+            if said.get("answer") == "yes":
+                engine.approve(task_id, by=by, door=FRONTEND, question=question.id)
+            elif said.get("answer") == "no":
+                words = str(said.get("words") or "")
+                note = f"declined in OpenCode{f': {words}' if words else ''}"
+                engine.reject(task_id, by=by, door=FRONTEND, note=note, question=question.id)
+                await self._engine.acknowledge(view.latest.id, reader=FRONTEND)  # this reply says it
+                text = f"The person declined: {task_id} did not start and will not."
+                text = f"{text}\nThey said: {words}" if words else text
+                return Reply(text=text, failed=True, tasks=(task_id,))
+        except ErrandsError as error:
+            # It was answered elsewhere meanwhile, or has changed: the reply shows how it is now.
+            _LOG.warning("the answer about %s had no effect: %s", task_id, error)
+        return None

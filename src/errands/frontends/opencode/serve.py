@@ -1,0 +1,130 @@
+"""`errands client opencode serve`: carries out the calls of OpenCode's plugin and reports the ends of tasks.
+
+The plugin writes one JSON object per line, and so do we. The end of our input means that OpenCode is gone;
+what was launched keeps running.
+
+    hello      who OpenCode is: pid, program, the socket of its bridge, and whether it outlives its turn
+    call       a tool call and its caller -> question, if approval is needed -> reply
+    cancel     a call is not wanted any more; what it launched keeps running
+    answer     what the person said to a question: yes, no, or none if no person was asked
+    watch      a session is in use here: report the ends of its tasks
+    notice ->  a report for a session -> delivered, or not
+    deleted    a session was deleted
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from errands.engine.engine import Engine
+from errands.frontends.opencode.calls import Calls
+from errands.frontends.opencode.program import Program, owner_of
+from errands.frontends.opencode.reports import Reports
+
+_LONGEST = 64 << 20  # bytes of one line
+_LOG = logging.getLogger("errands.opencode")
+
+
+def serve(open_engine: Callable[[], Engine], environ: Mapping[str, str] = os.environ) -> int:
+    """Serve until OpenCode is gone."""
+    gc.enable()  # a long-lived process needs garbage collection, which the command line turns off
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands client: %(message)s")
+    engine = open_engine()
+    try:
+        asyncio.run(_Service(engine, environ).run())
+    finally:
+        engine.close()
+    return 0
+
+
+class _Service:
+    def __init__(self, engine: Engine, environ: Mapping[str, str]) -> None:
+        self._engine = engine
+        self._calls = Calls(engine, environ, ask=self._ask)
+        self._reports = Reports(engine, send=self._send)
+        self._answers: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._in_flight: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        reader = asyncio.StreamReader(limit=_LONGEST)
+        loop = asyncio.get_running_loop()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        self._begin(self._reports.run())
+        try:
+            while line := await reader.readline():
+                self._receive(json.loads(line))
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _receive(self, message: Mapping[str, Any]) -> None:
+        match message:
+            case {"type": "hello", "pid": int(pid)}:
+                facts = {name: message[name] for name in ("program", "socket", "wakes")}
+                self._calls.program = Program(pid=pid, **facts)
+                self._reports.claimant = str(pid)
+            case {"type": "call", "id": int(number)}:
+                self._in_flight[number] = self._begin(self._call(number, message))
+            case {"type": "cancel", "id": int(number)} if number in self._in_flight:
+                self._in_flight[number].cancel()
+            case {"type": "answer", "id": int(number)} if number in self._answers:
+                self._answers.pop(number).set_result(message)
+            case {"type": "watch", "session": str(session)}:
+                self._reports.watch(session)
+            case {"type": "delivered", "id": int(number), "delivered": is_delivered}:
+                self._reports.settle(number, is_delivered=bool(is_delivered))
+            case {"type": "deleted", "session": str(session)}:
+                self._engine.sessions.deleted(session, parent=owner_of(session))
+            case _:
+                _LOG.warning("OpenCode's plugin says what is unknown here: %.200r", message)
+
+    async def _call(self, number: int, message: Mapping[str, Any]) -> None:
+        try:
+            await self._carry_out(number, message)
+        finally:
+            del self._in_flight[number]
+            self._answers.pop(number, None)
+
+    async def _carry_out(self, number: int, message: Mapping[str, Any]) -> None:
+        tool, arguments, caller = message["tool"], message["arguments"], message["caller"]
+        reply = await self._calls.call(number, tool, arguments, caller, may_ask=message["asks"])
+        self._send(
+            {"type": "reply", "id": number, "text": reply.text, "failed": reply.failed, "tasks": reply.tasks}
+        )
+        self._reports.watch(caller["session"])
+
+    async def _ask(self, number: int, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Have a question asked in OpenCode; return what came back."""
+        answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
+        self._send({"type": "question", "id": number, **question})
+        return await answer
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # The plugin says so to every call that waits, and starts another process for the next one.
+            _LOG.error("the process for OpenCode ends: %r", error)
+            os._exit(1)
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        try:
+            sys.stdout.write(json.dumps(message) + "\n")
+            sys.stdout.flush()
+        except OSError:
+            pass  # OpenCode is gone, and the end of our input says so

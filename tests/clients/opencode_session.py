@@ -1,0 +1,121 @@
+"""A session of the real OpenCode, over the API that its own clients use, in a project with our plugin."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WITHIN = 60.0  # seconds
+VERSION = "1.18.33"
+A_PERSON_TAKES = 0.2  # seconds to read a question: what answers faster is taken for a program
+
+
+def have_types(folder: Path) -> None:
+    """Fake the types for plugins, which OpenCode would otherwise download first."""
+    package = {"name": "@opencode-ai/plugin", "version": VERSION}
+    wanted = {"dependencies": {package["name"]: VERSION}}
+    found = {"": wanted, f"node_modules/{package['name']}": {"version": VERSION}}
+    place = folder / "node_modules" / package["name"]
+    place.mkdir(parents=True)
+    (place / "package.json").write_text(json.dumps(package))
+    (folder / "package.json").write_text(json.dumps(wanted))
+    (folder / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": found}))
+
+
+class Session:
+    def __init__(self, url: str, project: Path, *, agent: str = "build", id: str = "") -> None:
+        self._url = url
+        self._where = urllib.parse.urlencode({"directory": str(project)})
+        self.agent = agent
+        self.id: str = id or self.asks("/session", {"title": "tested"})["id"]
+        self.owner = f"opencode:{self.id}"
+
+    def prompts(self, text: str) -> list[str]:
+        """Send a prompt and wait for the answer; return the results of its tool calls."""
+        before = len(self.messages())
+        self.asks(f"/session/{self.id}/message", self._body(text))
+        return [
+            part["state"].get("output") or part["state"]["error"]
+            for message in self.messages()[before:]
+            for part in message["parts"]
+            if part["type"] == "tool"
+        ]
+
+    def begins(self, text: str) -> None:
+        """Send a prompt and do not wait."""
+        self.asks(f"/session/{self.id}/prompt_async", self._body(text))
+
+    def is_asked(self) -> dict[str, Any]:
+        """Wait for a question to the person, and read it."""
+
+        def question() -> Any:
+            return next((each for each in self.asks("/permission") if each["sessionID"] == self.id), None)
+
+        found: dict[str, Any] = waited_for(question)
+        time.sleep(A_PERSON_TAKES)
+        return found
+
+    def answers(self, question: dict[str, Any], reply: str, **more: str) -> None:
+        self.asks(f"/permission/{question['id']}/reply", {"reply": reply, **more})
+
+    def is_idle(self) -> bool:
+        return self.id not in self.asks("/session/status")
+
+    def is_told(self, words: str) -> dict[str, Any]:
+        """Wait until a message to the model has these words."""
+
+        def told() -> Any:
+            users = [each for each in self.messages() if each["info"]["role"] == "user"]
+            return next((each for each in users if words in json.dumps(each)), None)
+
+        found: dict[str, Any] = waited_for(told)
+        return found
+
+    def is_answered(self, words: str) -> None:
+        """Wait until the model says exactly these words."""
+        waited_for(lambda: words in self.said())
+
+    def said(self) -> list[str]:
+        """What the model has said."""
+        messages = [each for each in self.messages() if each["info"]["role"] == "assistant"]
+        return [part["text"] for each in messages for part in each["parts"] if part["type"] == "text"]
+
+    def messages(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.asks(f"/session/{self.id}/message")
+        return found
+
+    def is_deleted(self) -> None:
+        self.asks(f"/session/{self.id}", method="DELETE")
+
+    def asks(self, path: str, body: object = None, *, method: str | None = None) -> Any:
+        request = urllib.request.Request(
+            f"{self._url}{path}?{self._where}",
+            None if body is None else json.dumps(body).encode(),
+            {"content-type": "application/json"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=WITHIN) as answer:
+            content = answer.read()
+        return json.loads(content) if content else None
+
+    def _body(self, text: str) -> dict[str, Any]:
+        return {"agent": self.agent, "parts": [{"type": "text", "text": text}]}
+
+
+def calling(tool: str, **arguments: Any) -> str:
+    """A prompt that makes the model call a tool."""
+    return f"CALL {tool} {json.dumps(arguments)}\nSAY done"
+
+
+def waited_for(look: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WITHIN
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it never happened")

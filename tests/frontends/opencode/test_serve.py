@@ -1,0 +1,206 @@
+"""The process beside OpenCode, driven line by line as the plugin drives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.ports.home import Home
+from tests.frontends.cli.person import COMMAND, Person
+
+
+class Plugin:
+    """The plugin of one OpenCode; `pid` is the process that OpenCode is."""
+
+    def __init__(
+        self, person: Person, process: subprocess.Popen[str], pid: int, *, wakes: bool = True
+    ) -> None:
+        self._cwd = str(person.cwd)
+        self._process = process
+        self._count = 0
+        self.writes(type="hello", pid=pid, socket=None, program="opencode", wakes=wakes)
+
+    def writes(self, **message: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+    def reads(self, kind: str) -> dict[str, Any]:
+        """Read up to the next message of a kind."""
+        assert self._process.stdout is not None
+        while (message := json.loads(self._process.stdout.readline()))["type"] != kind:
+            pass
+        return dict(message)
+
+    def reads_at_once(self, tool: str) -> list[str]:
+        """Call a tool; return the kinds of what was said before the reply."""
+        self.begins(tool)
+        assert self._process.stdout is not None
+        kinds: list[str] = []
+        while (kind := json.loads(self._process.stdout.readline())["type"]) != "reply":
+            kinds.append(kind)
+        return kinds
+
+    def begins(self, tool: str, session: str = "ses_1", message: str = "msg_1", **arguments: Any) -> None:
+        self._count += 1
+        caller = {
+            "session": session,
+            "message": message,
+            "call": f"{message}:{self._count}",
+            "agent": "build",
+            "model": "fake/fake",
+            "directory": self._cwd,
+        }
+        self.writes(type="call", id=self._count, tool=tool, arguments=arguments, caller=caller, asks=True)
+
+    def calls(self, tool: str, session: str = "ses_1", **arguments: Any) -> dict[str, Any]:
+        self.begins(tool, session, **arguments)
+        return self.reads("reply")
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Person]:
+    person = Person(tmp_path / "errands", tmp_path)
+    yield person
+    person.leaves()
+
+
+@contextmanager
+def plugged(person: Person, *, pid: int | None = None, **more: Any) -> Iterator[Plugin]:
+    with subprocess.Popen(
+        [*COMMAND, "client", "opencode", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=person.environ,
+        text=True,
+    ) as process:
+        try:
+            yield Plugin(person, process, pid or os.getpid(), **more)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.wait(10) == 0
+
+
+def ended(person: Person, line: str, session: str = "ses_1") -> str:
+    said = person.types("run", "-q", "--yes", line, yes=False, ERRANDS_SESSION=f"opencode:{session}")
+    person.types("wait", "-q", said.out.strip())
+    return said.out.strip()
+
+
+@pytest.mark.spec("N6")
+@pytest.mark.trap(12)
+def test_a_refused_report_stays_and_comes_with_the_session_s_next_use(person: Person) -> None:
+    task = ended(person, "echo news")
+    with plugged(person) as plugin:
+        plugin.writes(type="watch", session="ses_1")
+        refused = plugin.reads("notice")
+        plugin.writes(type="delivered", id=refused["id"], delivered=False)
+        assert task in person.types("notices", "--peek", "--owner", "opencode:ses_1").out
+
+        plugin.writes(type="watch", session="ses_1")
+        again = plugin.reads("notice")
+        plugin.writes(type="delivered", id=again["id"], delivered=True)
+
+        assert f"{task} completed" in refused["text"]
+        assert again["text"].splitlines()[:2] == refused["text"].splitlines()[:2]
+        # What was said before a call is settled when its reply comes.
+        plugin.calls("background_list")
+    assert person.types("notices", "--peek", "--json", "--owner", "opencode:ses_1").out == ""
+
+
+@pytest.mark.trap(3)
+def test_of_two_programs_the_one_that_used_a_session_last_reports_to_it(
+    person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / "victim").touch()
+    with subprocess.Popen(["sleep", "600"]) as later, plugged(person) as mine:
+        try:
+            with plugged(person, pid=later.pid) as theirs:
+                mine.begins("background_shell", command="rm victim")
+                mine.writes(type="answer", id=mine.reads("question")["id"], answer="none")
+                (task,) = mine.reads("reply")["tasks"]
+                theirs.calls("background_list")
+
+                person.types("approve", task)
+
+                report = theirs.reads("notice")
+                theirs.writes(type="delivered", id=report["id"], delivered=True)
+                theirs.calls("background_list")
+            assert mine.reads_at_once("background_list") == []
+        finally:
+            later.kill()
+
+
+@pytest.mark.spec("N8")
+def test_a_program_that_exits_with_its_turn_is_promised_nothing(person: Person) -> None:
+    with plugged(person, wakes=False) as plugin:
+        reply = plugin.calls("background_shell", command="true")
+
+    assert "wake: none; ask with background_output(task_id=" in reply["text"]
+
+
+@pytest.mark.spec("L13", "X1")
+def test_what_one_message_launches_is_a_batch(person: Person) -> None:
+    with plugged(person) as plugin:
+        for message in ("msg_1", "msg_1", "msg_2"):
+            plugin.begins("background_shell", message=message, command="true")
+            plugin.reads("reply")
+        batch = plugin.calls("background_list", batch_id="opencode:ses_1:msg_1")
+
+    assert len(batch["text"].splitlines()) == 2
+
+
+@pytest.mark.spec("X1")
+def test_an_interrupted_call_leaves_its_task_running_and_reported(person: Person) -> None:
+    with plugged(person) as plugin:
+        task = plugin.calls("background_shell", command="sleep 1; echo later")["tasks"][0]
+        plugin.begins("background_output", task_id=task, block=True)
+        plugin.writes(type="cancel", id=2)
+
+        assert f"{task} completed" in plugin.reads("notice")["text"]
+
+
+@pytest.mark.spec("A8")
+def test_only_a_person_s_answer_approves(person: Person, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.touch()
+    with plugged(person) as plugin:
+        plugin.begins("background_shell", command=f"rm {victim}")
+        question = plugin.reads("question")
+        assert question["command"] == f"rm {victim}"
+        plugin.writes(type="answer", id=question["id"], answer="none")
+
+        assert "awaiting approval" in plugin.reads("reply")["text"]
+    assert victim.exists()
+
+
+@pytest.mark.spec("S16")
+def test_a_deleted_session_is_over_here_too(person: Person) -> None:
+    """What it started falls under retention, while another session's tasks are kept."""
+    with plugged(person) as plugin:
+        for session in ("ses_gone", "ses_kept"):
+            (task,) = plugin.calls("background_shell", session, command=f"echo {session}")["tasks"]
+            plugin.calls("background_output", session, task_id=task, block=True)
+        plugin.writes(type="deleted", session="ses_gone")
+        plugin.calls("background_list")
+    engine = open_engine(Home(path=str(person.home)))
+    try:
+        now = engine.clock.now()
+        engine.sessions.see_session(
+            "opencode:ses_kept"
+        )  # the other is not kept for as long as that one is used
+        (expired,) = engine.store.expired_tasks(before=now, limit=10)
+        (view,) = engine.summaries([expired])
+    finally:
+        engine.close()
+
+    assert view.parent == "opencode:ses_gone"
