@@ -6,6 +6,7 @@ import json
 import queue
 import subprocess
 import threading
+import time
 from typing import Any
 
 from errands.testing.model_server import ModelServer
@@ -62,6 +63,8 @@ class ClaudeSession:
                 return results
             if said["type"] == "control_request":
                 self.dialogs.append(said["request"]["message"])
+                if self.answer["action"] == "decline":
+                    time.sleep(1.1)  # a person reads before they decline
                 response = {"request_id": said["request_id"], "response": self.answer}
                 self._send({"type": "control_response", "response": {"subtype": "success", **response}})
             results += results_in(said)

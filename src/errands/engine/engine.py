@@ -159,6 +159,14 @@ class Engine(EngineCore):
         reject(self, task_id, by=by, door=door, note=note, shown=question)
         return self.summaries([task_id])[0]
 
+    def ask_anew(self, task_id: str, *, by: str, door: str) -> View:
+        """Ask a new question about a rejected task, for a person who has changed their mind."""
+        from errands.engine.approval.approve import ask_anew
+
+        task_id = self.resolve(task_id)
+        ask_anew(self, self._judge, self._submitter, task_id, by=by, door=door)
+        return self.summaries([task_id])[0]
+
     def answer_target(self, task_id: str) -> str:
         """Return the task that an answer is for: an agent may wait for the approval of its own task."""
         from errands.engine.approval.approve import answer_target

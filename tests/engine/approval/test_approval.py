@@ -14,6 +14,7 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.config import load
+from errands.engine.approval.questions import expire
 from errands.engine.engine import Engine
 from errands.model.errors import AlreadyResolved, BadValue, Denied, IllegalMove, NotAPerson
 from errands.model.options.draft import Draft
@@ -143,6 +144,34 @@ async def test_a_rejected_task_never_starts_and_disappears_from_lists(
     assert os.path.exists(harm.command[1])
     with pytest.raises(IllegalMove, match="is rejected"):
         await engine.restart(view.id)
+
+
+@pytest.mark.spec("A5")
+@pytest.mark.parametrize("is_expired", [False, True], ids=["rejected", "expired"])
+async def test_a_rejected_task_can_be_approved_later_with_a_new_question(
+    engine: TestEngine, asking: Engine, harm: Draft, is_expired: bool
+) -> None:
+    view = asking.submit(harm)
+    if is_expired:
+        with asking.store:
+            expire(asking.store, now=engine.now() + timedelta(days=8))
+    else:
+        asking.reject(view.id, **PERSON)
+    assert asking.summaries([view.id])[0].state == "rejected"
+    with pytest.raises(NotAPerson):
+        asking.ask_anew(view.id, by="run x.1", door="terminal")
+
+    asked = asking.ask_anew(view.id, **PERSON)
+    with pytest.raises(IllegalMove, match="is proposed, not rejected"):
+        asking.ask_anew(view.id, **PERSON)
+    assert asked.question is not None
+    asking.approve(view.id, **PERSON, question=asked.question.id)
+
+    assert (await engine.wait(view.id)).state == "completed"
+    assert not os.path.exists(harm.command[1])
+    first, second = asking.store.approvals(view.id)
+    assert (first.state, second.state) == ("expired" if is_expired else "refused", "granted")
+    assert (first.run, second.run) == (1, 2)
 
 
 @pytest.mark.spec("A12")

@@ -330,3 +330,20 @@ def test_the_object_of_a_refused_start_says_that_it_was_rejected(terminal: Termi
 
     assert '"state": "rejected"' in said
     assert code == 4
+
+
+@pytest.mark.spec("A5")
+def test_a_person_can_approve_what_they_have_rejected(
+    terminal: Terminal, person: Person, precious: Path
+) -> None:
+    child = terminal.types("run", "--json", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    child.sendline("n")
+    task = re.search(r'"id": "([^"]+)"', ended(child)[0])
+    assert task is not None
+
+    said, code = ended(terminal.types("approve", "--wait", task[1]))
+
+    assert (code, precious.exists()) == (0, False)
+    assert "because" in said
+    assert "is started again" in said

@@ -62,15 +62,19 @@ class TasksClient(ClientExtension):
 
 
 class Person:
-    """The person at the client: answers each form in turn, and keeps their texts."""
+    """The person at the client: reads each form, answers it in turn, and keeps its text."""
 
-    def __init__(self, *answers: ElicitResult) -> None:
+    def __init__(self, *answers: ElicitResult, reads: float = 1.1) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
+        self._reads = reads
 
     async def __call__(self, _: Any, params: Any) -> ElicitResult:
         self.asked.append(params.message)
-        return self.answers.pop(0)
+        answer = self.answers.pop(0)
+        if answer != YES:
+            await asyncio.sleep(self._reads)
+        return answer
 
 
 YES = ElicitResult(action="accept", content={"approve": True})

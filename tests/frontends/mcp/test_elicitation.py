@@ -65,6 +65,21 @@ async def test_a_declined_command_never_starts(
     assert (approval.state, approval.by) == ("refused", "ada (a-client)")
 
 
+@pytest.mark.spec("A4")
+@pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
+async def test_a_form_that_no_person_can_have_read_leaves_the_task_proposed(
+    engine: TestEngine, project: Path, era: str, answer: object
+) -> None:
+    """Programs that run without a person declare that they show forms, and decline them at once."""
+    async with connected(engine, era, person=Person(answer, reads=0)) as client:  # type: ignore[arg-type]
+        result = await call(client, "run", command=HARMFUL, wait=20_000)
+
+        (view,) = await engine.list()
+        assert view.state == "proposed"
+        assert f"errands approve {view.id}" in text(result)
+        assert engine.engine.audit()[0].approval.state == "waiting"
+
+
 @pytest.mark.parametrize("answer", [DISMISSED, BESIDE_THE_POINT], ids=["dismissed", "beside the point"])
 async def test_an_unanswered_question_leaves_the_task_proposed(
     engine: TestEngine, project: Path, era: str, answer: object

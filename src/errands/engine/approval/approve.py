@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.approval.ruling import Judge, Ruling
     from errands.engine.core import EngineCore
+    from errands.engine.submit.submission import Submitter
     from errands.model.approval import Approval, ApprovalState, StandingApproval
     from errands.model.task import Task
     from errands.model.view import View
@@ -82,6 +83,22 @@ def approve(
             f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
             f"there is a new question: look at it with `errands show {task_id}`, then answer again"
         )
+
+
+def ask_anew(
+    core: EngineCore, judging: Judge, submitter: Submitter, task_id: str, *, by: str, door: str
+) -> None:
+    """Ask a new question about a rejected task, as it is now; refuse any other task."""
+    _check_person(by, door)
+    task, now = core.store.task(task_id), core.clock.now()
+    if recurring(task.trigger) is not None:
+        raise IllegalMove(f"task {task_id} is a recurring task, whose schedule never began; submit a new one")
+    ruling = ruling_on(core.store, judging, task)
+    with core.store:
+        if core.store.move_task(task_id, "ask again", now=now) is None:
+            raise IllegalMove(f"task {task_id} is {core.store.view(task_id).state}, not rejected")
+        submitter.restart(core.store.task(task_id), ruling, "none", door, now=now)
+    core.bell.ring()
 
 
 def _starts_schedule(core: EngineCore, task: Task) -> bool:

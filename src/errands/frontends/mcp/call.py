@@ -1,7 +1,8 @@
 """A call: one use of a tool, which can be repeated without doing anything twice.
 
 It remembers what it launched, so it can continue after a person's answer, or in another process after this
-one died. `asking` are the tasks it found waiting for a person, `asked` the questions already put to one.
+one died. `asking` are the tasks it found waiting for a person, `asked` the questions already put to one; the
+newest of these forms was sent at `shown_at`.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Call:
         self.launched: list[str] = []
         self.asking: list[str] = []
         self.asked: set[int] = set()
+        self.shown_at: datetime | None = None
         self.turned_down: list[str] = []
         self.reply: Reply | None = None
         self.failure: str | None = None
@@ -148,6 +150,7 @@ def as_plain(call: Call) -> dict[str, Any]:
         "launched": call.launched,
         "asking": call.asking,
         "asked": sorted(call.asked),
+        "shown_at": None if call.shown_at is None else call.shown_at.isoformat(),
         "turned_down": call.turned_down,
         "reply": None if call.reply is None else _REPLY.encode(call.reply),
         "failure": call.failure,
@@ -163,6 +166,8 @@ def from_plain(plain: Mapping[str, Any]) -> Call:
     call.launched = list(plain["launched"])
     call.asking = list(plain["asking"])
     call.asked = set(plain["asked"])
+    if shown_at := plain.get("shown_at"):
+        call.shown_at = datetime.fromisoformat(shown_at)
     call.turned_down = list(plain["turned_down"])
     if plain["reply"] is not None:
         call.reply = _REPLY.decode(plain["reply"])

@@ -1,12 +1,14 @@
 """Elicitation: ask a person for approval through a form of their client.
 
-Only an explicit yes approves. After a dismissed form the task stays proposed, and can be answered elsewhere.
+Only an explicit yes approves. After a dismissed form the task stays proposed, and can be answered elsewhere;
+so it does after a no that comes faster than a person can read: programs without a person decline at once.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
@@ -22,6 +24,7 @@ _LOG = logging.getLogger("errands.mcp")
 _APPROVE = "approve"
 _LONGEST_COMMAND = 4000
 _MOST_LINES = 60
+_READ = timedelta(seconds=1)  # no person reads a form and declines it faster; `codex exec` takes 7 ms
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -81,6 +84,9 @@ def answer(frontend: Frontend, call: Call, client: Client, question: Approval, r
     call.asked.add(question.id)
     agreed = (result.content or {}).get(_APPROVE) if result.action == "accept" else None
     if agreed is not True and agreed is not False and result.action != "decline":
+        return
+    if agreed is not True and datetime.now(UTC) - (call.shown_at or question.asked_at) < _READ:
+        _LOG.info("%s declined the form about %s without a person", client.name, question.task_id)
         return
     engine, by = frontend.engine.engine, frontend.person(call.caller)
     try:

@@ -6,6 +6,7 @@ our own id. Neither needs the server or the connection that it began with.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from mcp.shared.exceptions import MCPError
@@ -101,6 +102,7 @@ class Tasks:
             return {**_base(call, "failed"), "error": {"code": INTERNAL_ERROR, "message": call.failure}}
         questions = elicitation.open_questions(self._frontend, call)
         if questions and self._frontend.may_answer(client):
+            call.shown_at = call.shown_at or datetime.now(UTC)
             return {**_base(call, "input_required"), **self._asked(questions)}
         if call.reply is not None:
             result = call.result().model_dump(by_alias=True, exclude_none=True, mode="json")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from mcp.server.context import HandlerResult
@@ -91,6 +92,7 @@ class Tools:
                 if client.is_modern:
                     return self._input_required(call, questions)
                 for question in questions:
+                    call.shown_at = datetime.now(UTC)
                     elicitation.answer(
                         self._frontend, call, client, question, await self._elicit(ctx, question)
                     )
@@ -122,6 +124,7 @@ class Tools:
     def _input_required(self, call: Call, questions: list[Approval]) -> InputRequiredResult:
         """Ask in the newer protocol: the client returns the state with the answer."""
         call.asking = [each.task_id for each in questions]
+        call.shown_at = datetime.now(UTC)
         call.reply = None
         return InputRequiredResult(
             input_requests=dict(elicitation.requests(self._frontend, questions)),

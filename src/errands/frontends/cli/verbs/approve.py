@@ -20,11 +20,15 @@ def approve(context: Context, arguments: Arguments) -> int:
 
     check_reply(arguments)
     person = is_person()
+    by, door = actor(context.environ), door_of(person=person)
     before = context.engine.get(_waiting(context, arguments.id))
+    if before.state == "rejected" and before.standing is None:
+        # The person has changed their mind: the answer is about the task as it is now.
+        before = context.engine.get(context.engine.ask_anew(before.id, by=by, door=door).id)
     view = context.engine.approve(
         before.id,
-        by=actor(context.environ),
-        door=door_of(person=person),
+        by=by,
+        door=door,
         always=arguments.always,
         question=before.question.id if before.question else None,
     )
@@ -82,8 +86,9 @@ VERBS = (
         run=approve,
         starts=True,
         details="The approval covers exactly what the task would run: if a script, a program or the "
-        "directory has changed since the question was asked, the task needs approval again. A command inside "
-        "a run cannot approve, nor can one without a terminal if approval.yes is false.",
+        "directory has changed since the question was asked, the task needs approval again. A task that was "
+        "rejected, or whose question has expired, can be approved later, as it is then. A command inside a "
+        "run cannot approve, nor can one without a terminal if approval.yes is false.",
         options=(
             Option(
                 flags=("--always",),
@@ -102,9 +107,10 @@ VERBS = (
     ),
     Verb(
         name="reject",
-        summary="reject a waiting task; it never starts",
+        summary="reject a waiting task, which does not start",
         run=reject,
-        details="Rejected tasks are kept for a while: errands ls --state rejected.",
+        details="Rejected tasks are kept for a while: errands ls --state rejected. Until they are removed, "
+        "errands approve can still start them.",
         options=(
             Option(flags=("--note",), metavar="TEXT", help="the reason, reported to the caller"),
             Option(
