@@ -77,6 +77,15 @@ class ScheduleContract:
             store.add_run(other.id, cause="manual", now=START)
         assert [each[2] for each in store.due_schedules(now=START + 2 * MINUTE, limit=10)] == [True]
 
+    @pytest.mark.spec("T2")
+    def test_a_trigger_can_be_replaced(self, store: Store) -> None:
+        task = stand(store)
+        assert isinstance(task.trigger, Every)
+        later = evolve(task, trigger=evolve(task.trigger, anchor=START + MINUTE))
+        with store:
+            store.set_trigger(later)
+        assert store.task(task.id) == later
+
     def test_of_two_that_advance_the_same_cursor_one_wins(self, store: Store) -> None:
         task = stand(store)
         later = START + MINUTE

@@ -6,19 +6,19 @@ from errands.model.action import SHELL, Prompt
 from errands.model.approval import evidence_of
 from errands.model.errors import StoreUnreadable
 from errands.model.limits import LIMITS
-from errands.model.record import fields
+from errands.model.record import evolve, fields
 from errands.model.trigger import On, as_plain, recurring
 from errands.model.view import approval_json, plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from errands.engine.core import EngineCore
     from errands.engine.triggers.schedules import Schedules
     from errands.model.task import Task
-    from errands.model.view import View
+    from errands.model.view import RunView, View
     from errands.ports.store import Store
 
 
@@ -40,6 +40,15 @@ def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, vi
         "approvals": [approval_json(each) for each in core.store.approvals(task.id)],
         **_schedule(core, schedules, task),
     }
+
+
+def with_answers(store: Store, history: Sequence[RunView], task_id: str) -> tuple[RunView, ...]:
+    """Return the runs of an agent's task with what each answered and used."""
+    said = dict(store.exchanges(task_id))
+    return tuple(
+        run if (each := said.get(run.number)) is None else evolve(run, result=each.answer, usage=each.usage)
+        for run in history
+    )
 
 
 def _schedule(core: EngineCore, schedules: Callable[[], Schedules], task: Task) -> dict[str, Any]:

@@ -271,13 +271,15 @@ class Engine(EngineCore):
 
     def get(self, task_id: str) -> View:
         """Return one task with its details and its runs."""
-        from errands.engine.details import RECENT, details
+        from errands.engine.details import RECENT, details, with_answers
 
         task_id = self.resolve(task_id)
         view = self.with_live_facts(self.store.view(task_id))
         found = details(self, lambda: self.schedules, self.store.task(task_id), view)
-        most = -1 if view.standing is None else RECENT
-        return evolve(view, details=found, history=self.store.history(task_id, limit=most))
+        history = self.store.history(task_id, limit=-1 if view.standing is None else RECENT)
+        if view.agent is not None:
+            history = with_answers(self.store, history, task_id)
+        return evolve(view, details=found, history=history)
 
     def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
         """Send input to a running task that was started to take it."""

@@ -32,7 +32,7 @@ NOT_APPROVED, STILL_LIVE, STOPPED, NO_RESULT = 4, 124, 143, 125
 
 @record
 class RunView:
-    """One run of a task, for its history."""
+    """One run of a task; in the history of an agent's, `result` is its answer and `usage` what that took."""
 
     id: str
     number: int
@@ -58,6 +58,8 @@ class RunView:
     output_failed: str | None = None
     retrieved_at: datetime | None = None
     output_file: str = ""
+    result: str | None = None
+    usage: Mapping[str, int] = {}
 
 
 @record

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from errands import bootstrap
+from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
+from errands.model.view import RecurringView
+from errands.ports.home import Home
 from tests.engine.daemons import Daemons, eventually, lines
 
-HOUR = timedelta(hours=1)
+HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
 
 
 @pytest.mark.spec("T3", "T10")
@@ -90,3 +93,32 @@ def _switches(pid: int) -> int:
 def _after(seconds: float) -> Callable[[], bool]:
     end = time.monotonic() + seconds
     return lambda: time.monotonic() >= end
+
+
+@pytest.mark.spec("T8")
+def test_recurring_tasks_survive_the_death_of_the_daemon_with_their_schedules(
+    daemons: Daemons, home: Home
+) -> None:
+    daemons.start()
+    before = open_engine(home, consent="yes")
+    often = before.submit(Draft(command="true", every=SECOND, max_runs=1000)).id
+    daily = before.submit(Draft(command="true", cron="30 9 * * 1-5", zone="Europe/Vienna")).id
+    resting = before.schedules.pause(before.submit(Draft(command="true", every=SECOND)).id).id
+    eventually(lambda: _standing(before, often).runs >= 1)
+    daemons.kill()
+    known = {each: _standing(before, each) for each in (often, daily, resting)}
+    before.close()
+
+    after = open_engine(home)
+    assert {each: _standing(after, each) for each in known} == known
+    daemons.start()
+    eventually(lambda: _standing(after, often).runs > known[often].runs)
+    assert _standing(after, daily) == known[daily]
+    assert (after.get(resting).state, _standing(after, resting).runs) == ("paused", known[resting].runs)
+    after.close()
+
+
+def _standing(engine: Engine, task_id: str) -> RecurringView:
+    standing = engine.store.view(task_id).standing
+    assert standing is not None
+    return standing

@@ -6,6 +6,7 @@ from errands.engine.log_header import create_log
 from errands.engine.triggers.debounce import has_waiting
 from errands.engine.triggers.scheduler import close_due_slots, next_fire
 from errands.model.errors import BadValue, IllegalMove
+from errands.model.record import evolve
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slots import preview
 from errands.model.schedule.watch import Watch
@@ -59,6 +60,10 @@ class Schedules:
                 if isinstance(task.trigger, On):
                     # What happened during the pause does not count: the source is looked at afresh.
                     self._store.save_watch(Watch(task_id=task_id))
+                elif isinstance(task.trigger, Every):
+                    # An interval counts from now, not from when the task was made.
+                    task = evolve(task, trigger=evolve(task.trigger, anchor=now))
+                    self._store.set_trigger(task)
                 begin(self._store, task, now=now)
         core.bell.ring()
         return core.summaries([task_id])[0]

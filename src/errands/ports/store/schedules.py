@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         ) -> bool:
             """Move a cursor from `since` to `until`; False when it has left `since`."""
 
+        def set_trigger(self, task: Task) -> None:
+            """Replace the trigger of a recurring task."""
+
         def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:
             """Set when a trigger fires next; None while it is paused."""
 

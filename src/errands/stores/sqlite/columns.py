@@ -81,7 +81,7 @@ def _channels_from(text: str) -> tuple[Address, ...]:
     return tuple(parse_address(line) for line in text.split("\n")) if text else ()
 
 
-def _standing_text(trigger: Trigger) -> str | None:
+def standing_text(trigger: Trigger) -> str | None:
     """Write the trigger of a recurring task; a task that runs once has a time at most."""
     return None if isinstance(trigger, (Now, At)) else plain_text(as_plain(trigger))
 
@@ -119,7 +119,7 @@ TASK = RowCodec(
         "environment": ("action.environment", None),
         "command": ("action.line", utf8),
         "cwd": ("action.cwd", utf8),
-        "standing": ("trigger", _standing_text),
+        "standing": ("trigger", standing_text),
         "due_at": ("due_at", micros),
         "updated_at": ("created_at", micros),
     },

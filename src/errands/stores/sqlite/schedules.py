@@ -16,6 +16,7 @@ from errands.stores.sqlite.columns import (
     maybe_moment,
     micros,
     moment,
+    standing_text,
     task_from,
 )
 from errands.stores.sqlite.table import Table, marks
@@ -82,6 +83,12 @@ class ScheduleRows(Table):
             WHERE task = {_SEQ} AND heard = ?
             """,
             (micros(until), maybe_micros(next_at), runs, task_id, micros(since)),
+        )
+
+    def set_trigger(self, task: Task) -> None:
+        self.db.write(
+            "UPDATE tasks SET standing = ? WHERE id = ? AND standing IS NOT NULL",
+            (standing_text(task.trigger), task.id),
         )
 
     def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:

@@ -41,7 +41,7 @@ _VIEW = RowCodec(
     priority=PRIORITY,
     waits=Shape(read=lambda waits: waits or 0),
 )
-_RUN = RowCodec(RunView, "runs", TYPES, given=("id", "output_file"))
+_RUN = RowCodec(RunView, "runs", TYPES, given=("id", "output_file"), unread=("result", "usage"))
 _SPOKEN = " LEFT JOIN exchanges ON exchanges.run = runs.seq"
 # A recurring task has no run until it first fires, and only recurring tasks have a cursor (`hearings`).
 _ALL = "tasks LEFT JOIN runs ON runs.seq = tasks.run"

@@ -107,7 +107,8 @@ ALONE = {
     "evidence": "what the verdict rests on besides the words: an object with `files`, `programs`, `links`",
     "removed_variables": "the variables removed from its environment because it runs without approval",
     "approvals": "the questions about it, as objects",
-    "history": "its runs, as objects; for a recurring task the latest 100",
+    "history": "its runs, as objects; for a recurring task the latest 100. A run of an agent has its answer "
+    "as `result`, and what that took as `usage`",
     "output_tail": "the last lines of its output, masked; also in `wait` and `run --wait`",
 }
 # For an agent's task, instead of commands, hooks, input and sandbox.
