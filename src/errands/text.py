@@ -36,11 +36,16 @@ CODES = {
 
 @record
 class Look:
-    """What the output can show: colours, characters beyond ASCII, columns."""
+    """What the output can show: colours, characters beyond ASCII, columns; and how a hint names a command."""
 
     colour: bool = False
     unicode: bool = True
     columns: int = 80
+    prefix: str = "errands "  # in a chat it is a slash
+
+    def command(self, words: str) -> str:
+        """Return a command as the reader would type it."""
+        return f"{self.prefix}{words}"
 
     def paint(self, text: str, colour: Colour) -> str:
         """Colour a text if there are colours."""

@@ -86,7 +86,7 @@ def test_the_agent_discovers_work_and_it_starts_with_a_yes(person: Person, model
 
     again = person.types("chat", name, given=f"approve {proposal['id']}\n")
     person.types("wait", proposal["id"])
-    assert f"This needs your approval: approve {proposal['id']}, or reject {proposal['id']}" in again.out
+    assert f"or later /approve {proposal['id']} or /reject {proposal['id']}" in again.out
     assert f"approved {proposal['id']}" in again.out
     assert person.types("logs", proposal["id"]).out == "looked at PR 42\n"
     assert "looks for work" in person.types("doctor", code=None).out

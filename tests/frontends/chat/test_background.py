@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -91,4 +92,31 @@ def test_the_agent_forks_its_own_conversation_and_resumes_the_copy(
     window.shows("\n> forgotten")  # the copy has nothing that was said after it was made
     window.types(pasted(call("wait", id=copy), "RECALL This session is a fork"))
     window.shows("\nforgotten")  # the fork's preamble is in the fork alone
+    window.leaves()
+
+
+@pytest.mark.spec("X16", "X6", "D1", "D2", "A8", "N6")
+def test_a_person_answers_what_the_agent_proposes_with_y_or_n_and_it_goes_on(
+    person: Person, open_window: Callable[..., Window], model: ModelServer, tmp_path: Path
+) -> None:
+    window = open_window()
+    for answer, name in (("y", "wanted"), ("n", "unwanted"), ("YES", "also")):
+        command = f"touch {tmp_path}/{name}; echo made {name}"
+        window.types(pasted(call("run", command=command, name=name), f"SAY {name} is proposed"))
+        window.shows(f"\n{name} is proposed")
+        window.until(lambda: re.fullmatch(r"\w+-\w+ \[y/n\] >", window.line), "the question")
+        assert not (tmp_path / name).exists()
+        window.enters(answer)
+        window.shows(f"{'rejected' if answer == 'n' else 'approved'} {name}-")
+        window.until(lambda: window.line == ">", "no question any more")
+        if answer != "n":
+            window.shows(f"> made {name}")
+    window.types(pasted("RECALL > made wanted", "RECALL > made unwanted"))
+    window.shows("\nrecalled\nforgotten")
+
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["also", "wanted"]
+    [task] = set(re.findall(r"approved (wanted-\w+)", window.text))
+    [entry] = [each for each in person.types("audit", "--json").objects if each["task"] == task]
+    assert (entry["by"], entry["door"]) == ("ada", "chat")
+    assert model.asked_for('"name": "unwanted"')[-1].text.count("a person's approval") >= 1
     window.leaves()

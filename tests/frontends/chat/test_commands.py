@@ -24,7 +24,8 @@ def test_help_names_every_command(person: Person) -> None:
 
     assert [each.name for each in COMMANDS if each.usage not in said or each.summary not in said] == []
     wanted = "/background /tasks /status /cancel /approve /reject /resume /logs /restart /schedule /help"
-    assert set(wanted.split()) <= {each.name for each in COMMANDS}
+    verbs = "/run /ask /ls /show /propose /pause /unpause /fire /stop /send /clear /trace"
+    assert [each for each in f"{wanted} {verbs}".split() if f"  {each} " not in said] == []
 
 
 @pytest.mark.spec("X6")
@@ -62,7 +63,7 @@ def test_background_asks_about_what_cannot_be_undone(window: Window, person: Per
 def test_without_a_terminal_background_only_proposes(person: Person, tmp_path: Path) -> None:
     said = says(person, f"/background touch {tmp_path}/made")
 
-    assert "This needs your approval: approve touch-" in said
+    assert "This needs your approval: y or n, or later /approve touch-" in said
     assert "stays proposed" in said
     assert not (tmp_path / "made").exists()
 
@@ -123,29 +124,29 @@ def test_tasks_lists_tasks_and_those_of_a_state(person: Person) -> None:
     assert wrong in every
     assert fine not in failed
     assert wrong in failed
-    assert "errands: --state cannot be 'odd'; choose one of" in says(person, "/tasks odd")
+    assert "errands: /tasks cannot list 'odd'; choose from" in says(person, "/tasks odd")
 
 
 @pytest.mark.spec("X6")
 def test_status_and_logs_show_a_task(person: Person) -> None:
     task = person.finishes("--name", "counting", "seq 1 60")
     shown, logs, two = (
-        says(person, line) for line in (f"/status {task}", f"/logs {task}", f"/logs {task} 2")
+        says(person, line) for line in (f"/status {task}", f"/logs {task}", f"/logs --tail 2 {task}")
     )
 
     assert f"{task}  ✓ completed" in shown
     assert "seq 1 60" in shown
     assert logs.splitlines() == [str(number) for number in range(21, 61)]
     assert two == "59\n60\n"
-    assert "errands: /status needs a task: /status ID" in says(person, "/status")
-    assert "'many' is not a number of lines" in says(person, f"/logs {task} many")
+    assert f"full output: /logs {task}" in shown
+    assert "errands: show needs ID, the task; see /show --help" in says(person, "/status")
 
 
 @pytest.mark.spec("X6")
 def test_cancel_and_restart(person: Person) -> None:
     task = person.starts("--name", "sleeper", "sleep 60")
     person.waits_until(task, "state", "running")
-    assert f"{task} is being stopped" in says(person, f"/cancel {task}")
+    assert task in says(person, f"/cancel {task}")
     person.types("wait", task, code=None)
     assert person.sees(task)["state"] == "cancelled"
     assert f"started again: {task}" in says(person, f"/restart {task}")
@@ -161,7 +162,7 @@ def test_resume_continues_an_agent_task_in_the_background(person: Person) -> Non
     person.types("wait", task)
 
     assert f"{task} continues in the background" in said
-    assert "errands: /resume needs a task and a prompt" in said
+    assert "errands: resume needs PROMPT" in said
     assert person.sees(task)["resume_count"] == 1
 
 
@@ -259,3 +260,76 @@ def test_a_chat_inside_a_run_cannot_approve(person: Person, tmp_path: Path) -> N
     assert "a process cannot consent" in said
     assert person.sees(asked)["state"] == "proposed"
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.spec("X6")
+def test_slash_commands_take_the_options_of_the_command_line(person: Person) -> None:
+    said = says(
+        person,
+        "/run --every 30m --name often echo 'one  two' | cat -A",
+        "/run --name quoted 'echo it works'",
+        "/run --name exact -- printf %s a;b",
+        "/ask --agent offline --name asked what's new? run `echo nothing`",
+        "/run --evry 30m true",
+    )
+    ids = {word.partition("-")[0]: word.rstrip(",:") for word in said.split() if "-" in word}
+    views = {name: person.sees(ids[name]) for name in ("often", "quoted", "exact", "asked")}
+
+    assert views["often"]["command"] == "echo 'one  two' | cat -A"
+    assert views["often"]["schedule"]
+    assert f"(/schedule {ids['often']})" in said
+    assert views["quoted"]["command"] == "echo it works"
+    assert person.types("wait", ids["exact"]).code == 0
+    assert person.sees(ids["exact"])["output_tail"] == "a;b"
+    assert views["asked"]["prompt"] == "what's new? run `echo nothing`"
+    assert "errands: run has no option --evry (did you mean --every?)" in said
+    assert len({view["parent"] for view in views.values()}) == 1
+    person.types("cancel", ids["often"])
+
+
+@pytest.mark.spec("X6")
+def test_hints_name_what_can_be_typed_in_the_chat(person: Person) -> None:
+    task = person.finishes("--name", "hinted", "echo errands show me")
+    asked = person.types("propose", "echo errands ls").proposal
+    said = says(person, "/ls", f"/show {asked}", f"/logs {task}", "/show nosuch-222222", "/run --wait true")
+
+    assert f"/approve {asked}" in said
+    assert "errands show me" in said  # what a task printed stays as it is
+    assert "`/ls` lists the tasks" in said
+    assert "errands: run does not take --wait: the end of a task is reported here" in said
+    assert "errands approve" not in said
+    for verb in ("wait", "chat", "notices"):
+        assert f"/{verb} does not work in a chat; in a shell: errands {verb}" in says(person, f"/{verb} x")
+    person.types("reject", asked)
+
+
+@pytest.mark.spec("X2", "X6")
+def test_tasks_are_filtered_by_status_and_type_with_icons(person: Person) -> None:
+    fine, wrong = (
+        person.finishes("--name", "icon-fine", "true"),
+        person.finishes("--name", "icon-bad", "false"),
+    )
+    live = person.starts("--name", "icon-live", "sleep 60")
+    person.waits_until(live, "state", "running")
+    agent = person.types("ask", "--agent", "offline", "-q", "--name", "icon-agent", "run `true`").out.strip()
+    person.types("wait", agent)
+    every = says(person, "/tasks").splitlines()
+
+    assert (every[0], every[1]) == ("Background Tasks:", "─" * 70)
+    icons = {each: [line[0] for line in every if f" {each} " in line] for each in (fine, wrong, live, agent)}
+    assert icons == {fine: ["✓"], wrong: ["✗"], live: ["⏳"], agent: ["✓"]}
+    order = [line.split()[1] for line in every if " icon-" in line]
+    assert order[:4] == [agent, live, wrong, fine]
+    for words, found in (
+        ("running", {live}),
+        ("error", {wrong}),
+        ("failed", {wrong}),
+        ("completed bash", {fine}),
+        ("agent", {agent}),
+        ("agent completed", {agent}),
+        ("agent running", set()),
+    ):
+        said = says(person, f"/tasks {words}")
+        assert {each for each in (fine, wrong, live, agent) if each in said} == found, words
+    assert says(person, "/tasks remote") == "No background tasks.\n"
+    person.types("cancel", live)

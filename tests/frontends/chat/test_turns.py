@@ -40,13 +40,13 @@ def test_a_call_that_needs_approval_is_asked_about_in_the_chat(
     window: Window, person: Person, tmp_path: Path
 ) -> None:
     window.enters(f"run `touch {tmp_path}/wanted`")
-    window.shows("This needs your approval: approve touch-")
+    window.shows("or later /approve touch-")
     window.enters("approve")
     window.shows("approved touch-")
     window.shows("This is the offline agent")
     window.enters(f"run `touch {tmp_path}/unwanted`")
-    window.shows("This needs your approval: approve touch-", times=2)
-    refused = re.findall(r"reject (touch-\w+)", window.text)[-1]
+    window.shows("or later /approve touch-", times=2)
+    refused = re.findall(r"/reject (touch-\w+)", window.text)[-1]
     window.enters(f"reject {refused}")
     window.shows("This is the offline agent", times=2)
 
@@ -66,7 +66,7 @@ def test_a_call_that_needs_approval_waits_when_the_chat_is_left(person: Person, 
 
     said = plain(person, f"approve {asked}", chat=(name_in(said),))
 
-    assert f"approve {asked}" in said  # it is asked again, because it was not answered
+    assert f"/approve {asked}" in said  # it is asked again, because it was not answered
     assert f"$ touch {tmp_path}/later" in said
     assert (tmp_path / "later").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +112,34 @@ def test_input_history_is_kept_for_the_next_chat(person: Person, open_window: Ca
     second.shows_at_the_end("/schedule")
 
     assert (person.home / "chat" / "history").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.spec("X6", "A5")
+@pytest.mark.trap(8)
+def test_a_yes_that_was_begun_before_the_question_does_not_answer_it(person: Person, window: Window) -> None:
+    window.types("y")
+    window.until(lambda: window.line == "> y", "the letter")
+    asked = person.types("propose", "echo hello", ERRANDS_SESSION=name_of(window)).proposal
+    window.until(lambda: window.line == f"{asked} [y/n] > y", "the question beside it")
+    window.types(ENTER)
+    window.shows("This prompt has no command")  # it went to the agent
+
+    assert person.sees(asked)["state"] == "proposed"
+    window.enters("no")
+    window.shows(f"rejected {asked}; it will not start")
+    window.leaves()
+
+
+@pytest.mark.spec("X6")
+def test_the_line_after_ctrl_c_is_repeated_with_its_own_prompt(window: Window, tmp_path: Path) -> None:
+    window.types(f"/run rm -r {tmp_path}\r")
+    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.types(INTERRUPT)
+    window.shows("rejected rm-")
+    window.until(lambda: window.line == ">", "an empty line")
+    window.enters("/quit now")
+
+    window.until(window.has_ended, "the end")
+    assert "\n> /quit now" in window.text
+    assert "[y/N] /quit" not in window.text
+    assert tmp_path.exists()

@@ -81,14 +81,14 @@ class Window:
 
     def leaves(self) -> str:
         """Press Ctrl-D and wait for the end; return the whole text."""
-        self.until(lambda: self.line == ">", "an empty line")
+        self.until(lambda: self.line.endswith(">"), "an empty line")
         self.types(END)
-        self.until(self._has_ended, "the end")
+        self.until(self.has_ended, "the end")
         self._child.close()
         assert self._child.exitstatus == 0, self.text
         return self.text
 
-    def _has_ended(self) -> bool:
+    def has_ended(self) -> bool:
         self._read()
         return self.is_closed
 

@@ -13,7 +13,8 @@ from contextlib import suppress
 from errands.engine.actor import enclosing_run
 from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import known
-from errands.frontends.chat.chat_session import ChatSession, Describe, Perform
+from errands.frontends.chat.chat_session import ChatSession
+from errands.frontends.chat.command_line import CommandLine
 from errands.frontends.chat.commands import find_command
 from errands.frontends.chat.output import PlainOutput
 from errands.model.agent.session import CHAT
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 def run(
     engine: Engine,
     *,
-    perform: Perform,
-    describe: Describe,
+    line: CommandLine,
     look: Look,
     chat: str | None,
     goes_on: bool,
@@ -61,8 +61,7 @@ def run(
             name=name,
             output=output,
             find_command=find_command,
-            perform=perform,
-            describe=describe,
+            line=line,
             is_person=is_terminal and not enclosing_run(),
             agent=agent,
             model=model,
@@ -131,7 +130,7 @@ async def _talk_by_lines(session: ChatSession) -> None:
     try:
         await session.answered()
         while not session.is_over and (line := await lines.get()) is not None:
-            session.enter(line)
+            session.enter(line, session.questions.oldest)
             await session.answered()
     finally:
         session.messages.show_new()

@@ -8,19 +8,22 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from errands.engine.actor import actor
 from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
 from errands.frontends.chat.agent_stream import AgentStream
-from errands.frontends.chat.messages import Messages, frame
+from errands.frontends.chat.command_line import CommandLine, Typed, slashed
+from errands.frontends.chat.messages import Messages
 from errands.frontends.chat.output import Output
+from errands.frontends.chat.questions import FRONTEND, Questions
 from errands.frontends.tools.turn import send, stream_answer
-from errands.model.approval import SAID_YES
-from errands.model.errors import BadValue, ErrandsError
+from errands.model.errors import ErrandsError
 from errands.model.options.draft import Draft
+from errands.model.record import evolve
 from errands.model.text.sanitise import line as one_line
 from errands.model.view import View
 from errands.ports.store import Query
@@ -30,15 +33,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.approval import Consent
 
-# Runs a verb of the command line and returns what it printed.
-Perform = Callable[[Sequence[str], Look], str]
-# Describes everything that a task would do, for a person who decides about it.
-Describe = Callable[[str, Look], list[str]]
+
 # Returns what carries out the command in a line, or None for a message.
 FindCommand = Callable[["ChatSession", str], Callable[[], None] | None]
 
-YES = ("y", "yes")
-FRONTEND = "chat"
+YES, NO = ("y", "yes"), ("n", "no")
+QUESTION = "Start it? [y/N] "
 
 
 class ChatSession:
@@ -51,8 +51,7 @@ class ChatSession:
         name: str,
         output: Output,
         find_command: FindCommand,
-        perform: Perform,
-        describe: Describe,
+        line: CommandLine,
         is_person: bool,
         agent: str | None = None,
         model: str | None = None,
@@ -60,35 +59,47 @@ class ChatSession:
         self.engine = engine
         self.name = name
         self.output = output
+        self.line = line
         self.who = actor()
         self.is_over = False
         self.has_failed = False  # a message got no answer
         self.asking: str | None = None  # the task that the next line approves or rejects
         self._find_command = find_command
-        self._perform = perform
-        self._describe = describe
         self._is_person = is_person
         self._agent, self._model = agent, model
-        self._questions: dict[str, int] = {}
-        self._shown: set[int] = set()
         self._queue: deque[str] = deque()
         self._more = asyncio.Event()
         self._current: View | None = None
         self._idle = asyncio.Event()
         self._idle.set()
-        self.messages = Messages(engine, name, output, self.ask)
+        self.questions = Questions(engine, output, line, who=self.who, is_person=is_person)
+        self.messages = Messages(engine, name, output, self.questions)
         self._catch_up()
 
     # Input.
 
-    def enter(self, line: str) -> None:
-        """Handle a line: an answer to a question, a command, or a message to the agent."""
+    @property
+    def prompt(self) -> str:
+        """What the input line begins with: it names the question that `y` or `n` would answer."""
+        if self.asking is not None:
+            return QUESTION
+        question = self.questions.oldest
+        return "> " if question is None else f"{question[0]} [y/n] > "
+
+    def enter(self, line: str, about: tuple[str, int] | None = None) -> None:
+        """Handle a line: an answer to a question, a command, or a message to the agent.
+
+        `about` is the question that the input line named when the person began to type.
+        """
         note_presence(self.engine.home)
         try:
             if self.asking is not None:
                 self._answer_typed(line)
                 return
             if not line.strip():
+                return
+            if about is not None and line.strip().lower() in (*YES, *NO):
+                self.questions.decide(*about, yes=line.strip().lower() in YES)
                 return
             command = self._find_command(self, line)
             if command is not None:
@@ -109,38 +120,62 @@ class ChatSession:
         self.output.lines(*lines)
 
     def complain(self, error: ErrandsError) -> None:
-        self.say(*(f"errands: {one_line(each)}" for each in str(error).split("\n")))
+        said = slashed(str(error), self.line.verbs())
+        self.say(*(f"errands: {one_line(each)}" for each in said.split("\n")))
 
-    def perform(self, *words: str) -> None:
-        """Run a verb of the command line and write what it prints."""
-        self.say(*self._perform(words, self.output.look).rstrip("\n").split("\n"))
+    @property
+    def _look(self) -> Look:
+        """How hints look here: they name commands with a slash."""
+        return evolve(self.output.look, prefix="/")
 
-    # Tasks.
+    # Commands and tasks.
 
-    def start(self, **fields: Any) -> None:
-        """Start a task of this chat; ask first if it needs approval."""
-        view = self.engine.submit(Draft(**self._context(), consent=self._consent, **fields))
-        self._started(view, "started")
-
-    def restart(self, task_id: str) -> None:
-        view = self.engine.restart(task_id, consent=self._consent, door=self.door)
-        self._started(view, "started again:")
-
-    def _started(self, view: View, verb: str) -> None:
-        if view.state != "proposed":
-            if view.standing is not None:
-                report = "changes are reported here" if view.notify == "on_change" else view.wake
-                self.say(f"{verb} {view.id}, {view.standing.rule}: {report}  (/schedule {view.id})")
-            else:
-                self.say(f"{verb} {view.id}: its result is reported here  (/status {view.id})")
-            return
-        number = view.question.id if view.question else 0
-        if self._is_person:
-            self._note_question(view.id, number)
-            self.say(*self._describe(view.id, self.output.look))
-            self.asking = view.id
+    def perform(self, line: str) -> None:
+        """Carry out a verb of the command line, with its options, as part of this chat."""
+        typed = self.line.parse(line)
+        if typed.launches:
+            before = self.engine.clock.now()
+            self._started(typed, self.line.launch(typed, self._context()), before)
+        elif typed.name in ("approve", "reject") and not typed.arguments.help and not typed.arguments.json:
+            self._answer_verb(typed)
         else:
-            self.ask(view.id, number)
+            self.say(*self.line.printed(typed, self._look).rstrip("\n").split("\n"))
+
+    def _answer_verb(self, typed: Typed) -> None:
+        arguments = typed.arguments
+        if typed.name == "approve":
+            self.questions.answer(arguments.id, yes=True, always=arguments.always)
+        elif arguments.always:
+            self.say(*self.line.printed(typed, self._look).rstrip("\n").split("\n"))
+        else:
+            self.questions.answer(arguments.id, yes=False, note=arguments.note or "")
+
+    def _started(self, typed: Typed, view: View, before: datetime) -> None:
+        """Say that a task has started, or ask the person who typed it."""
+        if view.state == "proposed":
+            number = view.question.id if view.question else 0
+            if self._is_person and typed.name != "propose":
+                self.questions.note(view.id, number)
+                self.say(*self.line.describe(view.id, self.output.look))
+                self.asking = view.id
+            else:
+                self.questions.ask(view.id, number)
+            return
+        report = {
+            "never": "its result is not reported",
+            "on_failure": "a failure is reported here",
+            "on_change": "changes are reported here",
+        }.get(view.notify, "its result is reported here")
+        if typed.name == "resume" or getattr(typed.arguments, "resume", None):
+            self.say(f"{view.id} continues in the background: {report}  (/show {view.id})")
+        elif typed.name == "restart":
+            self.say(f"started again: {view.id}: {report}  (/show {view.id})")
+        elif view.created_at < before:
+            self.say(f"{view.id} already exists, {view.state}  (/show {view.id})")
+        elif view.standing is not None:
+            self.say(f"started {view.id}, {view.standing.rule}: {report}  (/schedule {view.id})")
+        else:
+            self.say(f"started {view.id}: {report}  (/show {view.id})")
 
     @property
     def _consent(self) -> Consent:
@@ -158,69 +193,16 @@ class ChatSession:
             "parent": self.name,
             "environ": {**os.environ, "ERRANDS_SESSION": self.name},
             "door": self.door,
+            "consent": self._consent,
         }
 
     # Approval.
-
-    @property
-    def questions(self) -> dict[str, int]:
-        """The open questions that were asked here: ids of tasks and of their questions."""
-        for task_id, number in list(self._questions.items()):
-            question = self.engine.question(task_id)
-            if question is None or question.id != number:
-                del self._questions[task_id]
-        return self._questions
-
-    def ask(self, task_id: str, number: int) -> None:
-        """Show the person what needs their approval, once."""
-        if number in self._shown:
-            return
-        self._note_question(task_id, number)
-        look = self.output.look
-        how = look.paint(f"This needs your approval: approve {task_id}, or reject {task_id}", "bold")
-        self.say(*frame(task_id, [*self._describe(task_id, look), how], look))
-
-    def _note_question(self, task_id: str, number: int) -> None:
-        self._shown.add(number)
-        self._questions[task_id] = number
-
-    def answer(self, prefix: str, *, yes: bool) -> None:
-        """Approve or reject a task; without an id, the one that the only open question is about."""
-        task_id = self._find_question(prefix)
-        number = self.questions.get(task_id)
-        if number is None:
-            # Asked elsewhere: show it, so that the answer is to what is seen here.
-            question = self.engine.get(task_id).question
-            number = None if question is None else question.id
-            self.say(*self._describe(task_id, self.output.look))
-        before = self.engine.summaries([task_id])[0].state
-        if yes:
-            self.messages.rejected_here.discard(task_id)
-            # Without a terminal a program may be typing: that counts as --yes, which approval.yes can forbid.
-            by = self.who if self._is_person else f"{self.who}{SAID_YES}"
-            self.engine.approve(task_id, by=by, door=FRONTEND, question=number)
-            self.say(f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} continues")
-        else:
-            self.messages.rejected_here.add(task_id)
-            self.engine.reject(task_id, by=self.who, door=FRONTEND, question=number)
-            effect = "it will not start" if before == "proposed" else "its agent continues without it"
-            self.say(f"rejected {task_id}; {effect}")
-
-    def _find_question(self, prefix: str) -> str:
-        questions = self.questions
-        if not prefix:
-            if len(questions) != 1:
-                raise BadValue(f"open questions: {', '.join(questions) or 'none'}; name one: approve ID")
-            return next(iter(questions))
-        known = {*questions, *(view.id for view in self.engine.list(Query(states=("proposed",))))}
-        matches = [each for each in known if each.startswith(prefix)]
-        return matches[0] if len(matches) == 1 else self.engine.resolve(prefix)
 
     def _answer_typed(self, line: str) -> None:
         """Take a line as the answer about the command just typed; anything but yes rejects it."""
         task_id, self.asking = self.asking, None
         assert task_id is not None
-        self.answer(task_id, yes=line.strip().lower() in YES)
+        self.questions.answer(task_id, yes=line.strip().lower() in YES)
 
     # The conversation.
 
@@ -255,7 +237,7 @@ class ChatSession:
                 description=f"the conversation of {self.name}",
                 agent=self._agent,
                 model=self._model,
-                **self._context(),
+                **{**self._context(), "consent": "none"},
             )
             self._current = send(self.engine, draft)
         except ErrandsError as error:
@@ -297,7 +279,7 @@ class ChatSession:
 
     async def answered(self) -> None:
         """Wait until every message is answered, or the agent waits for approval."""
-        while self.is_answering and not (self._waits_for_approval() and self.questions):
+        while self.is_answering and not (self._waits_for_approval() and self.questions.open):
             try:
                 await asyncio.wait_for(self._idle.wait(), 0.05)
             except TimeoutError:

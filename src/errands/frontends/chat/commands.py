@@ -1,10 +1,15 @@
-"""The commands of the chat: lines that begin with a slash, and `approve` and `reject`."""
+"""The commands of the chat: the verbs of the command line after a slash, and what only a chat has.
+
+`approve` and `reject` work without the slash, too; `y` and `n` answer the question that the input line names.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
+from errands.frontends.chat.task_list import STATUSES, TYPES, task_list
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
 from errands.model.text.naming import is_id
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
     from errands.frontends.chat.chat_session import ChatSession
 
     # What completes the argument.
-    Argument = Literal["", "tasks", "live", "ended", "proposed", "standing", "states"]
+    Argument = Literal["", "tasks", "live", "ended", "proposed", "standing", "statuses"]
 
 ANSWERS = ("approve", "reject")
 
@@ -29,67 +34,63 @@ class Command:
 
 
 def background(session: ChatSession, rest: str) -> None:
-    if not rest:
-        raise BadValue("/background needs a command, such as: /background make test")
-    session.start(command=rest)
+    session.perform(f"run {rest}")
 
 
 def tasks(session: ChatSession, rest: str) -> None:
-    session.perform("ls", *(word for state in rest.split() for word in ("--state", state)))
+    session.say(*task_list(session.engine, rest))
 
 
-def show(session: ChatSession, rest: str) -> None:
-    session.perform("show", _id(rest, "/status"))
+def status(session: ChatSession, rest: str) -> None:
+    session.perform(f"show {rest}")
 
 
-def cancel(session: ChatSession, rest: str) -> None:
-    view = session.engine.cancel([_id(rest, "/cancel")], by=session.who)[0]
-    session.say(f"{view.id} is {'being stopped' if view.is_live else view.state}")
-
-
-def approve(session: ChatSession, rest: str) -> None:
-    session.answer(rest, yes=True)
-
-
-def reject(session: ChatSession, rest: str) -> None:
-    session.answer(rest, yes=False)
-
-
-def resume(session: ChatSession, rest: str) -> None:
-    task_id, _, prompt = rest.partition(" ")
-    if not prompt.strip():
-        raise BadValue("/resume needs a task and a prompt: /resume ID PROMPT")
-    view = session.engine.sessions.resume(task_id, prompt.strip())
-    session.say(f"{view.id} continues in the background  (/status {view.id})")
-
-
-def logs(session: ChatSession, rest: str) -> None:
-    task_id, _, count = rest.partition(" ")
-    if count.strip() and not count.strip().isdecimal():
-        raise BadValue(f"{count.strip()!r} is not a number of lines: /logs ID 50")
-    session.perform("logs", "--tail", count.strip() or "40", _id(task_id, "/logs"))
-
-
-def restart(session: ChatSession, rest: str) -> None:
-    session.restart(_id(rest, "/restart"))
+def fork(session: ChatSession, rest: str) -> None:
+    """Start an agent on a copy of this conversation; options come first, as in /ask."""
+    conversation = session.engine.id_by_key(session.name)
+    if conversation is None:
+        raise BadValue("there is nothing to fork yet; say something to the agent first")
+    session.perform(f"ask --fork {conversation} {rest}")
 
 
 def schedule(session: ChatSession, rest: str) -> None:
     """List schedules, show one (ID), or start one (WHEN COMMAND)."""
     when, command = _split_when(rest)
     if not rest:
-        session.perform("ls", "--state", "active", "--state", "paused")
+        session.perform("ls --state active --state paused")
     elif not command:
-        session.perform("schedule", when)
-    elif " " in when:
-        session.start(command=command, cron=when)
+        session.perform(f"schedule {rest}")
     else:
-        session.start(command=command, every=when)
+        session.perform(f"run {'--cron' if ' ' in when else '--every'} {shlex.quote(when)} {command}")
+
+
+def approve(session: ChatSession, rest: str) -> None:
+    _answer(session, "approve", rest)
+
+
+def reject(session: ChatSession, rest: str) -> None:
+    _answer(session, "reject", rest)
+
+
+def _answer(session: ChatSession, verb: str, rest: str) -> None:
+    if rest:
+        session.perform(f"{verb} {rest}")
+    else:
+        session.questions.answer("", yes=verb == "approve")
 
 
 def help_(session: ChatSession, rest: str) -> None:
-    wide = max(len(each.usage) for each in COMMANDS)
-    session.say(*(f"  {each.usage.ljust(wide)}  {each.summary}" for each in COMMANDS))
+    if rest:
+        session.perform(f"{rest.removeprefix('/')} --help")
+        return
+    verbs = session.line.verbs()
+    rows = [(each.usage, each.summary) for each in COMMANDS]
+    rows += [(f"/{name} ...", verb.summary) for name, verb in verbs.items() if f"/{name}" not in BY_NAME]
+    wide = max(len(usage) for usage, _ in rows)
+    session.say(*(f"  {usage.ljust(wide)}  {summary}" for usage, summary in rows))
+    session.say(
+        "  /help run, or /run --help, shows the options of a command; they are those of `errands run`."
+    )
     session.say("  Anything else goes to the agent. Ctrl-C interrupts its answer, Ctrl-D leaves.")
 
 
@@ -99,43 +100,36 @@ def quit_(session: ChatSession, rest: str) -> None:
 
 COMMANDS = (
     Command(
-        name="/background",
-        usage="/background COMMAND",
-        summary="run a command in the background and report its result here",
-        run=background,
-    ),
-    Command(name="/tasks", usage="/tasks [STATE]", summary="list tasks", run=tasks, completes="states"),
-    Command(
-        name="/status", usage="/status ID", summary="show one task and the end of its output", run=show,
-        completes="tasks",
-    ),
-    Command(name="/show", usage="/show ID", summary="the same", run=show, completes="tasks"),
-    Command(name="/cancel", usage="/cancel ID", summary="cancel a task", run=cancel, completes="live"),
-    Command(
-        name="/approve", usage="/approve [ID]", summary="approve a task; `approve ID` does the same",
-        run=approve, completes="proposed",
+        name="/background", usage="/background COMMAND", run=background,
+        summary="run a command in the background and report its result here; the same as /run",
     ),
     Command(
-        name="/reject", usage="/reject [ID]", summary="reject a task; `reject ID` does the same", run=reject,
-        completes="proposed",
+        name="/tasks", usage="/tasks [STATUS] [TYPE]", run=tasks, completes="statuses",
+        summary="list tasks, such as those that are running, or of the type bash or agent",
     ),
     Command(
-        name="/resume", usage="/resume ID PROMPT", summary="send an agent task another prompt",
-        run=resume, completes="ended",
-    ),
-    Command(name="/logs", usage="/logs ID [LINES]", summary="show output", run=logs, completes="tasks"),
-    Command(
-        name="/restart", usage="/restart ID", summary="run a finished task again", run=restart,
-        completes="ended",
+        name="/status", usage="/status ID", run=status, completes="tasks",
+        summary="show a task and the end of its output; the same as /show",
     ),
     Command(
-        name="/schedule",
-        usage="/schedule [ID | 30m COMMAND | 'CRON' COMMAND]",
-        summary="list schedules, show one, or start one",
-        run=schedule,
-        completes="standing",
+        name="/fork", usage="/fork PROMPT", run=fork,
+        summary="let an agent work in the background on a copy of this conversation",
     ),
-    Command(name="/help", usage="/help", summary="show this", run=help_),
+    Command(
+        name="/schedule", usage="/schedule [ID | 30m COMMAND | 'CRON' COMMAND]", run=schedule,
+        summary="list schedules, show one, or start one", completes="standing",
+    ),
+    Command(
+        name="/approve", usage="/approve [ID]", run=approve, completes="proposed",
+        summary="approve a task; `y` answers the question that the input line names",
+    ),
+    Command(
+        name="/reject", usage="/reject [ID]", run=reject, completes="proposed",
+        summary="reject a task; `n` does so, too",
+    ),
+    Command(
+        name="/help", usage="/help [COMMAND]", run=help_, summary="show this, or the options of a command",
+    ),
     Command(name="/quit", usage="/quit", summary="leave, like Ctrl-D", run=quit_),
 )  # fmt: skip
 BY_NAME = {each.name: each for each in COMMANDS}
@@ -144,19 +138,27 @@ BY_NAME = {each.name: each for each in COMMANDS}
 def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
     """Return what carries out the command in a line; None if it is a message to the agent."""
     word, _, rest = line.strip().partition(" ")
-    if word.startswith("/"):
-        if word not in BY_NAME:
-            raise BadValue(f"unknown command {word}{did_you_mean(word, BY_NAME)}; /help lists them")
-    elif not (word in ANSWERS and _is_answer(session, rest.strip())):
-        return None
-    command = BY_NAME[f"/{word.removeprefix('/')}"]
-    return lambda: command.run(session, rest.strip())
+    rest = rest.strip()
+    if not word.startswith("/"):
+        if not (word in ANSWERS and _is_answer(session, rest)):
+            return None
+        word = f"/{word}"
+    command = BY_NAME.get(word)
+    if command is not None and rest in ("-h", "--help"):
+        return lambda: session.say(f"{command.usage}: {command.summary}")
+    if command is not None:
+        return lambda: command.run(session, rest)
+    names = (*BY_NAME, *(f"/{name}" for name in session.line.verbs()))
+    if word not in names and not any(name.startswith(f"{word} ") for name in names):
+        session.line.refuse(word[1:])  # a verb that does not work here says why
+        raise BadValue(f"unknown command {word}{did_you_mean(word, names)}; /help lists them")
+    return lambda: session.perform(line.strip()[1:])
 
 
 def _is_answer(session: ChatSession, rest: str) -> bool:
     """Distinguish `approve ID` from a sentence that begins so; without an id it needs an open question."""
     if not rest:
-        return bool(session.questions)
+        return bool(session.questions.open)
     if " " in rest or not is_id(rest):
         return False
     try:
@@ -166,15 +168,6 @@ def _is_answer(session: ChatSession, rest: str) -> bool:
     except ErrandsError:
         return True
     return True
-
-
-def _id(rest: str, command: str) -> str:
-    word, _, more = rest.strip().partition(" ")
-    if not word:
-        raise BadValue(f"{command} needs a task: {command} ID; /tasks lists them")
-    if more.strip():
-        raise BadValue(f"{command} takes one id; leave out {more.strip()!r}")
-    return word
 
 
 def _split_when(rest: str) -> tuple[str, str]:
@@ -189,28 +182,42 @@ def _split_when(rest: str) -> tuple[str, str]:
 
 def completions(session: ChatSession, line: str) -> Iterator[tuple[str, str]]:
     """Yield the completions of the last word of a line, each with a short description."""
+    verbs = session.line.verbs()
+    first, *more = line.split(" ")
+    if not more:
+        names = {f"/{name}": verb.summary for name, verb in verbs.items() if " " not in name}
+        names |= {each.name: each.summary for each in COMMANDS} | dict.fromkeys(ANSWERS, "answer a question")
+        yield from ((name, about) for name, about in names.items() if line and name.startswith(line))
+        return
+    name = first if first.startswith("/") else f"/{first}"
+    if name[1:] in verbs and more[-1].startswith("-"):
+        for option in verbs[name[1:]].options:
+            yield from ((flag, option.help) for flag in option.flags if flag.startswith(more[-1]))
+        return
+    command, verb = BY_NAME.get(name), verbs.get(name[1:])
+    completes = command.completes if command else verb.operands[0].completes if verb and verb.operands else ""
+    if completes == "statuses":
+        yield from ((each, "") for each in (*STATUSES, *TYPES) if each.startswith(more[-1]))
+    elif len([word for word in more if not word.startswith("-")]) == 1:
+        yield from _ids(session, completes, more[-1])
+
+
+def _ids(session: ChatSession, completes: str, begun: str) -> Iterator[tuple[str, str]]:
     from errands.model.states import ENDED, OPEN, STANDING
     from errands.model.text.sanitise import line as one_line
     from errands.ports.store import Query
 
-    first, *more = line.split(" ")
-    if not more:
-        if line:
-            names = {each.name: each.summary for each in COMMANDS} | dict.fromkeys(
-                ANSWERS, "answer a question"
-            )
-            yield from ((name, about) for name, about in names.items() if name.startswith(line))
+    states = {
+        "tasks": (),
+        "live": OPEN,
+        "ended": ENDED,
+        "proposed": ("proposed",),
+        "standing": STANDING,
+    }
+    if completes not in states:
         return
-    command = BY_NAME.get(first if first.startswith("/") else f"/{first}" if first in ANSWERS else "")
-    if command is None or len(more) > 1 or not command.completes:
-        return
-    if command.completes == "states":
-        names = dict.fromkeys((*OPEN, *ENDED, *STANDING), "")
-        yield from ((name, "") for name in names if name.startswith(more[0]))
-        return
-    states = {"live": OPEN, "ended": ENDED, "proposed": ("proposed",), "standing": STANDING}
-    query = Query(states=states.get(command.completes, ()), limit=200)
-    known = {view.id: f"{view.state}: {one_line(view.description)}" for view in session.engine.list(query)}
-    if command.completes == "proposed":
-        known |= dict.fromkeys(session.questions, "waits for approval")
-    yield from ((name, about) for name, about in known.items() if name.startswith(more[0]))
+    views = session.engine.list(Query(states=states[completes], limit=200))
+    known = {view.id: f"{view.state}: {one_line(view.description)}" for view in views}
+    if completes == "proposed":
+        known |= dict.fromkeys(session.questions.open, "waits for approval")
+    yield from ((name, about) for name, about in known.items() if name.startswith(begun))

@@ -7,8 +7,9 @@ person who comes back sees what is new, and every question that is still open.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
@@ -26,15 +27,20 @@ MAX_WIDTH = 120  # columns of a frame
 MAX_MARKERS = 100  # chats; an older one shows again what its agent did not get
 
 
-class Messages:
-    """`ask` shows the person a question about a task, unless they have seen it."""
+class QuestionBoard(Protocol):
+    rejected: set[str]
 
-    def __init__(self, engine: Engine, name: str, output: Output, ask: Callable[[str, int], None]) -> None:
+    def ask(self, task_id: str, number: int) -> None: ...
+
+
+class Messages:
+    """`questions` shows the person each question about a task that they have not seen."""
+
+    def __init__(self, engine: Engine, name: str, output: Output, questions: QuestionBoard) -> None:
         self._engine = engine
         self._name = name
         self._output = output
-        self._ask = ask
-        self.rejected_here: set[str] = set()  # tasks whose rejection need not be reported
+        self._questions = questions
         self._markers = ReadMarkers(f"{engine.home.path}/chat/shown")
         self._shown = self._markers.of(name)  # the last notice shown by an earlier visit
         waiting = engine.notices.unread(name)
@@ -61,10 +67,10 @@ class Messages:
                 self._show(pending)
                 pending = []
                 if not notices.is_answered(notice):
-                    self._ask(*question)
+                    self._questions.ask(*question)
             elif (
                 notice.id > self._shown
-                and notice.task_id not in self.rejected_here
+                and notice.task_id not in self._questions.rejected
                 and not (conversation and notices.is_own(conversation, notice))
             ):
                 pending.append(notice)

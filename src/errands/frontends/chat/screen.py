@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -26,7 +27,6 @@ from errands.frontends.chat.commands import completions
 from errands.model.text.sanitise import visible
 from errands.text import Look
 
-PROMPT, QUESTION = "> ", "Start it? [y/N] "
 PAUSE = 0.03  # seconds in which output is collected, so that the input line is redrawn only once
 
 
@@ -38,6 +38,10 @@ class Screen:
         self._unfinished = ""
         self._proxy: StdoutProxy | None = None
         self._prompt: PromptSession[str] | None = None
+        self._drawn = ""  # what the input line begins with
+        self._named: tuple[str, int] | None = None  # the question that it names
+        self._is_begun = False
+        self._about: tuple[str, int] | None = None  # and the one it named when the person began to type
 
     @property
     def look(self) -> Look:
@@ -77,27 +81,36 @@ class Screen:
             key_bindings=_keys(session),
             erase_when_done=True,
         )
+        self._prompt.default_buffer.on_text_changed += self._note_question
         source = self._prompt.app.input
         # In cooked mode the terminal would echo keys into the middle of what is being written.
         source.cooked_mode = source.raw_mode  # type: ignore[method-assign]
         try:
             while not session.is_over:
-                prompt = QUESTION if session.asking else PROMPT
+                self._is_begun, self._about = False, None
                 if session.asking:
                     _discard_typeahead(self._prompt.app.input)
                 try:
                     line = await self._prompt.prompt_async()
                 except EOFError:
                     break
-                self.lines(prompt + visible(line))
-                session.enter(line)
+                self.lines(self._drawn + visible(line))
+                session.enter(line, self._about)
         finally:
             self._prompt = None
             session.leave()
 
     def _message(self, session: ChatSession) -> StyleAndTextTuples:
         above = [("", f"{self._unfinished}\n")] if self._unfinished else []
-        return [*above, ("bold", QUESTION if session.asking else PROMPT)]
+        self._drawn, self._named = session.prompt, session.questions.oldest
+        return [*above, ("bold", self._drawn)]
+
+    def _note_question(self, buffer: Buffer) -> None:
+        """Note what a line that begins now would answer: a question that comes up later was not meant."""
+        if not buffer.text:
+            self._is_begun, self._about = False, None
+        elif not self._is_begun:
+            self._is_begun, self._about = True, self._named
 
 
 def _discard_typeahead(source: Input) -> None:

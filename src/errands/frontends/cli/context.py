@@ -13,7 +13,7 @@ from errands.text import Look, wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
     from errands.config import Config
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
             self,
             engine: Engine,
             *,
-            perform: Callable[[Sequence[str], Look], str],
-            describe: Callable[[str, Look], list[str]],
+            line: Any,
             look: Look,
             chat: str | None,
             goes_on: bool,

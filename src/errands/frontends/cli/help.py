@@ -45,7 +45,7 @@ def family(name: str, look: Look) -> str:
 
 def verb_help(verb: Verb, look: Look) -> str:
     """Return the help of one verb: usage, operands, options, examples."""
-    usages = [f"errands {usage}" for usage in usage_lines(verb)]
+    usages = [look.command(usage) for usage in usage_lines(verb)]
     lines = [f"{look.paint('Usage:', 'bold')} {usages[0]}", *(" " * 7 + usage for usage in usages[1:])]
     lines += ["", *wrap(f"{verb.summary[0].upper()}{verb.summary[1:]}.", min(look.columns, 96))]
     if verb.details:
@@ -57,12 +57,18 @@ def verb_help(verb: Verb, look: Look) -> str:
     lines += ["", look.paint("Options:", "bold"), *_rows(rows, look)]
     if verb.examples:
         lines += ["", look.paint("Examples:", "bold")]
-        left = max(width(command) for command, _ in verb.examples)
+        examples = [(_example(command, look), meaning) for command, meaning in verb.examples]
+        left = max(width(command) for command, _ in examples)
         lines += [
             f"  {look.paint(pad(command, left), 'cyan')}  {look.paint(meaning, 'dim')}"
-            for command, meaning in verb.examples
+            for command, meaning in examples
         ]
     return "\n".join(lines)
+
+
+def _example(command: str, look: Look) -> str:
+    words = command.removeprefix("errands ")
+    return command if words == command else look.command(words)
 
 
 def usage_lines(verb: Verb) -> tuple[str, ...]:

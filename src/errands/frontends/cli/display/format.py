@@ -197,11 +197,13 @@ def needs_approval(view: View) -> bool:
     return view.state == "proposed" or view.question is not None
 
 
-def how_to_answer(ids: list[str]) -> str:
+def how_to_answer(ids: list[str], look: Look) -> str:
     """Return how to answer tasks that wait for approval."""
+    approve, reject = look.command("approve"), look.command("reject")
     if len(ids) == 1:
-        return f"{ids[0]} is waiting for approval: errands approve {ids[0]}, or errands reject {ids[0]}"
-    return f"{len(ids)} tasks are waiting for approval: errands show ID, then errands approve or reject ID"
+        return f"{ids[0]} is waiting for approval: {approve} {ids[0]}, or {reject} {ids[0]}"
+    shown = look.command("show ID")
+    return f"{len(ids)} tasks are waiting for approval: {shown}, then {approve} or reject ID"
 
 
 def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:

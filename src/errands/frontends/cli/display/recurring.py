@@ -75,12 +75,15 @@ def say_recurring(context: Context, view: View) -> None:
     when = "when it happens" if standing.health else "never"
     if standing.next_at is not None:
         when = f"{local(standing.next_at)} ({ago(standing.next_at, at=now())})"
+    look = context.look
+    reporter = "this chat" if look.prefix == "/" else "errands notices"
     reported = {
-        "never": f"errands show {view.id} shows the results",
-        "on_failure": "errands notices reports failures",
-        "on_change": "errands notices reports what is new",
-    }.get(view.notify, "errands notices reports each end")
+        "never": f"{look.command('show')} {view.id} shows the results",
+        "on_failure": f"{reporter} reports failures",
+        "on_change": f"{reporter} reports what is new",
+    }.get(view.notify, f"{reporter} reports each end")
     word = "watching" if standing.health else "scheduled"
     context.say(
-        f"{word} {name}: {line(standing.rule)}; next run {when}  (errands schedule {view.id}; {reported})"
+        f"{word} {name}: {line(standing.rule)}; next run {when}  "
+        f"({look.command('schedule')} {view.id}; {reported})"
     )

@@ -88,7 +88,7 @@ def wait_for(
             for each in _awaited(engine, views):
                 if each.question is not None and each.question.id not in reported:
                     reported.add(each.question.id)
-                    (notify or context.note)(how_to_answer([each.id]))
+                    (notify or context.note)(how_to_answer([each.id], context.look))
             if any(view.agent is not None and view.is_live for view in views):
                 # An agent that needs approval has not ended, so look at it after every change.
                 watch = watch or Watch(context, waited)

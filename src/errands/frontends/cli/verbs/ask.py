@@ -28,7 +28,7 @@ QUIET = Option(flags=("-q", "--quiet"), help="print only the id; with --wait onl
 
 def ask(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    _check_resume(arguments)
+    check_resume(arguments)
     prompt = _prompt(arguments.prompt)
     draft = draft_of(context, arguments, prompt=prompt, door=door_of(person=is_person()))
     if arguments.preview:
@@ -46,7 +46,7 @@ def resume(context: Context, arguments: Arguments) -> int:
     return _report(context, arguments, view, is_new=True)
 
 
-def _check_resume(arguments: Arguments) -> None:
+def check_resume(arguments: Arguments) -> None:
     """Refuse options that a resume would ignore; the engine refuses a fork itself."""
     if arguments.resume is None:
         return

@@ -97,7 +97,9 @@ def _list_always(context: Context, *, as_objects: bool) -> int:
             for each in found
         ]
         context.say(*table(ALWAYS_COLUMNS, rows, context.look))
-        context.say(context.look.paint("withdraw one: errands reject --always NAME", "dim"))
+        context.say(
+            context.look.paint(f"withdraw one: {context.look.command('reject --always NAME')}", "dim")
+        )
     return 0
 
 

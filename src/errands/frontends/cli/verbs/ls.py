@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
+    from errands.text import Look
 
 USUAL = 20
 COLUMNS = (
@@ -73,15 +74,17 @@ def _listed(context: Context, arguments: Arguments, limit: int | None) -> list[V
 def _lines(context: Context, arguments: Arguments) -> list[str]:
     views, more = _selection(context, arguments)
     if not views:
-        return [_nothing(arguments)]
+        return [_nothing(arguments, context.look)]
     lines = table(COLUMNS, _rows(context, _nested(views)), context.look)
     proposed = [view.id for view in views if needs_approval(view)]
     if proposed:
-        lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
+        lines.append(context.look.paint(how_to_answer(proposed, context.look), "magenta"))
     if warning := no_daemon_note(context, views):
         lines.append(context.look.paint(warning, "yellow"))
     if more:
-        lines.append(context.look.paint("older tasks are not shown: errands ls --all", "dim"))
+        lines.append(
+            context.look.paint(f"older tasks are not shown: {context.look.command('ls --all')}", "dim")
+        )
     return lines
 
 
@@ -136,10 +139,10 @@ def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...
     ]
 
 
-def _nothing(arguments: Arguments) -> str:
+def _nothing(arguments: Arguments, look: Look) -> str:
     if arguments.state or arguments.batch:
-        return "no matching tasks; errands ls --all lists every task"
-    return "no tasks yet; start one: errands run 'make test'"
+        return f"no matching tasks; {look.command('ls --all')} lists every task"
+    return f"no tasks yet; start one: {look.command('run')} 'make test'"
 
 
 def _watch(context: Context, arguments: Arguments) -> int:

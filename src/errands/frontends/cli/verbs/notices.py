@@ -58,7 +58,7 @@ def notices(context: Context, arguments: Arguments) -> int:
     tasks = {task_of(notice.run_id)[0] for notice in found}
     waiting = [view.id for view in answerable(engine) if view.id in tasks] if found else []
     if waiting:
-        context.say(context.look.paint(how_to_answer(waiting), "magenta"))
+        context.say(context.look.paint(how_to_answer(waiting, context.look), "magenta"))
     if not found:
         context.say(_nothing(arguments))
     elif arguments.dead:

@@ -20,7 +20,7 @@ def pause(context: Context, arguments: Arguments) -> int:
             context.print_view(view)
             continue
         current = "; its current run continues" if view.is_live else ""
-        context.say(f"paused {view.id}{current}  (errands unpause {view.id})")
+        context.say(f"paused {view.id}{current}  ({context.look.command('unpause')} {view.id})")
     return 0
 
 
@@ -45,7 +45,8 @@ def fire(context: Context, arguments: Arguments) -> int:
     elif arguments.quiet and not arguments.wait:
         context.say(view.latest.id)
     elif not arguments.quiet and not arguments.wait:
-        context.say(f"started {view.latest.id}  (errands logs -f {view.latest.id})")
+        how = context.look.command("logs" if context.look.prefix == "/" else "logs -f")
+        context.say(f"started {view.latest.id}  ({how} {view.latest.id})")
     return code
 
 

@@ -67,7 +67,7 @@ def _all(context: Context, arguments: Arguments) -> int:
             )
         )
     if not arguments.json:
-        nothing = ["no conversations yet; start one: errands ask 'run `make test`'"]
+        nothing = [f"no conversations yet; start one: {context.look.command('ask')} 'run `make test`'"]
         context.say(*(table(COLUMNS, rows, context.look) if rows else nothing))
     return 0
 
@@ -98,7 +98,11 @@ def _one(context: Context, arguments: Arguments) -> int:
         words = clean(context, view, f"> {each.text}\n\n{answer}".encode(), colour=False)
         context.say(rule(f"run {number}", context.look), words.rstrip("\n"), "")
     if not arguments.json:
-        hint = f": errands resume {view.id} '...'" if view.state == "completed" else f", {view.state}"
+        hint = (
+            f": {context.look.command('resume')} {view.id} '...'"
+            if view.state == "completed"
+            else f", {view.state}"
+        )
         context.say(context.look.paint(f"{plural(len(said), 'prompt')}{hint}", "dim"))
     return 0
 

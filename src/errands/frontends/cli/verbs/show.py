@@ -87,8 +87,8 @@ def _answerable(
     yield from ((name, value) for name, value in pairs if name not in left_out)
     if view.question is not None:
         yield "expires", ago(view.question.expires_at, at=at)
-    yield "approve", f"errands approve {view.id}"
-    yield "reject", f"errands reject {view.id}"
+    yield "approve", context.look.command(f"approve {view.id}")
+    yield "reject", context.look.command(f"reject {view.id}")
 
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
@@ -185,7 +185,8 @@ def _proposals(context: Context, view: View) -> Iterator[str]:
         from errands.frontends.cli.approval.proposals import masked
 
         for each in context.engine.proposals_of(view):
-            yield f"approval of {each.id}: {masked(each.command)}  (errands approve {each.id}, or reject)"
+            how = context.look.command(f"approve {each.id}")
+            yield f"approval of {each.id}: {masked(each.command)}  ({how}, or reject)"
 
 
 def _hooks(codes: str) -> str:
@@ -287,10 +288,11 @@ def _show_output(context: Context, view: View, output: str, at: datetime) -> Non
     takes_input = (view.details or {}).get("input", "none") != "none"
     if takes_input and run.state == "running" and view.activity_at and at - view.activity_at > QUIET:
         silence = spoken(at - view.activity_at)
-        context.say(f"silent for {silence}; it may be waiting for input: errands send {view.id}")
+        context.say(f"silent for {silence}; it may be waiting for input: {look.command('send')} {view.id}")
     if not lines and run.state != "running":
         return
-    more = "errands logs -f" if run.state == "running" else "errands logs"
+    # In a chat, where it could not be left, following is refused.
+    more = look.command("logs -f" if run.state == "running" and look.prefix != "/" else "logs")
     context.say(look.paint(f"full output: {more} {view.id}", "dim"))
 
 

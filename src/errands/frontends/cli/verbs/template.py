@@ -28,20 +28,25 @@ def save(context: Context, arguments: Arguments) -> int:
     context.engine.save_template(arguments.template, evolve(draft, cwd=draft.cwd or context.cwd))
     takes = ", ".join(parameters(draft)) or "no parameters"
     context.say(
-        f"saved {arguments.template}, which takes {takes}  (errands template run {arguments.template})"
+        f"saved {arguments.template}, which takes {takes}  "
+        f"({context.look.command('template run')} {arguments.template})"
     )
     return 0
 
 
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
+    template, values, changes = filled_in(context, arguments)
+    before = context.engine.clock.now()
+    view = context.engine.submit_template(template, values, **changes, **consent_of(arguments))
+    return reply(context, arguments, view, is_new=view.created_at >= before)
+
+
+def filled_in(context: Context, arguments: Arguments) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """Return which template was asked for, its parameters, and what replaces fields of its draft."""
     typed = draft_of(context, arguments, command="true")
     changes = {name: getattr(typed, name) for name in given_options(arguments)}
-    before = context.engine.clock.now()
-    view = context.engine.submit_template(
-        arguments.template, dict(map(_parameter, arguments.parameter)), **changes, **consent_of(arguments)
-    )
-    return reply(context, arguments, view, is_new=view.created_at >= before)
+    return arguments.template, dict(map(_parameter, arguments.parameter)), changes
 
 
 def ls(context: Context, arguments: Arguments) -> int:
@@ -51,7 +56,9 @@ def ls(context: Context, arguments: Arguments) -> int:
             context.print_json(_plain(name, draft))
         return 0
     if not drafts:
-        context.say("no templates yet; save one: errands template save NAME 'make {{target}}'")
+        context.say(
+            "no templates yet; save one: " + context.look.command("template save NAME 'make {{target}}'")
+        )
         return 0
     columns = (
         Column(title="TEMPLATE"),

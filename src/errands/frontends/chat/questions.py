@@ -1,0 +1,96 @@
+"""The questions of a chat: what waits for approval, as it was shown to the person, and their answers."""
+
+from __future__ import annotations
+
+from errands.engine.engine import Engine
+from errands.frontends.chat.command_line import CommandLine
+from errands.frontends.chat.messages import frame
+from errands.frontends.chat.output import Output
+from errands.model.approval import SAID_YES
+from errands.model.errors import BadValue
+from errands.ports.store import Query
+
+FRONTEND = "chat"
+
+
+class Questions:
+    """`who` answers; what a program types instead of a person counts as `--yes`."""
+
+    def __init__(
+        self, engine: Engine, output: Output, line: CommandLine, *, who: str, is_person: bool
+    ) -> None:
+        self._engine = engine
+        self._output = output
+        self._line = line
+        self._who = who
+        self._is_person = is_person
+        self._open: dict[str, int] = {}
+        self._shown: set[int] = set()
+        self.rejected: set[str] = set()  # tasks that were rejected here, which need not be reported
+
+    @property
+    def open(self) -> dict[str, int]:
+        """The open questions that were asked here, oldest first: ids of tasks and of their questions."""
+        for task_id, number in list(self._open.items()):
+            question = self._engine.question(task_id)
+            if question is None or question.id != number:
+                del self._open[task_id]
+        return self._open
+
+    @property
+    def oldest(self) -> tuple[str, int] | None:
+        """The question that `y` and `n` answer."""
+        return next(iter(self.open.items()), None)
+
+    def ask(self, task_id: str, number: int) -> None:
+        """Show the person what needs their approval, once."""
+        if number in self._shown:
+            return
+        self.note(task_id, number)
+        look = self._output.look
+        how = f"This needs your approval: y or n, or later /approve {task_id} or /reject {task_id}"
+        shown = [*self._line.describe(task_id, look), look.paint(how, "bold")]
+        self._output.lines(*frame(task_id, shown, look))
+
+    def note(self, task_id: str, number: int) -> None:
+        """Note a question that the person sees."""
+        self._shown.add(number)
+        self._open[task_id] = number
+
+    def answer(self, prefix: str, *, yes: bool, always: bool = False, note: str = "") -> None:
+        """Approve or reject a task; without an id, the one that the only open question is about."""
+        task_id = self._find(prefix)
+        number = self.open.get(task_id)
+        if number is None:
+            # Asked elsewhere: show it, so that the answer is to what is seen here.
+            question = self._engine.get(task_id).question
+            number = None if question is None else question.id
+            self._output.lines(*self._line.describe(task_id, self._output.look))
+        self.decide(task_id, number, yes=yes, always=always, note=note)
+
+    def decide(
+        self, task_id: str, number: int | None, *, yes: bool, always: bool = False, note: str = ""
+    ) -> None:
+        """Record the answer to exactly the question that the person saw."""
+        before = self._engine.summaries([task_id])[0].state
+        if yes:
+            self.rejected.discard(task_id)
+            by = self._who if self._is_person else f"{self._who}{SAID_YES}"  # which approval.yes can forbid
+            self._engine.approve(task_id, by=by, door=FRONTEND, question=number, always=always)
+            said = f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} continues"
+        else:
+            self.rejected.add(task_id)
+            self._engine.reject(task_id, by=self._who, door=FRONTEND, question=number, note=note)
+            effect = "it will not start" if before == "proposed" else "its agent continues without it"
+            said = f"rejected {task_id}; {effect}"
+        self._output.lines(said)
+
+    def _find(self, prefix: str) -> str:
+        questions = self.open
+        if not prefix:
+            if len(questions) != 1:
+                raise BadValue(f"open questions: {', '.join(questions) or 'none'}; name one: /approve ID")
+            return next(iter(questions))
+        known = {*questions, *(view.id for view in self._engine.list(Query(states=("proposed",))))}
+        matches = [each for each in known if each.startswith(prefix)]
+        return matches[0] if len(matches) == 1 else self._engine.resolve(prefix)
