@@ -122,7 +122,7 @@ def test_a_yes_that_was_begun_before_the_question_does_not_answer_it(person: Per
     asked = person.types("propose", "echo hello", ERRANDS_SESSION=name_of(window)).proposal
     window.until(lambda: window.line == f"{asked} [y/n] > y", "the question beside it")
     window.types(ENTER)
-    window.shows("This prompt has no command")  # it went to the agent
+    window.shows("the prompt quotes no command")  # it went to the agent
 
     assert person.sees(asked)["state"] == "proposed"
     window.enters("no")
