@@ -132,7 +132,7 @@ BREAKAGES = [
         file="engine/agents/agent_main.py",
         old="            await agent.post(name, PREAMBLE, context)\n        context.opened(name)",
         new="            await agent.prompt(name, PREAMBLE, context)\n        context.opened(name)",
-        test="engine/agents/test_sessions.py",
+        test="scenarios/test_background_task.py::test_preamble_content",
     ),
     Breakage(
         "S12",
