@@ -70,6 +70,14 @@ BREAKAGES = [
         test="frontends/mcp/test_elicitation.py",
     ),
     Breakage(
+        "X6",
+        "what is started in a chat does not report to it",
+        file="frontends/chat/chat_session.py",
+        old='"owner": self.name,',
+        new='"owner": "user",',
+        test="frontends/chat/test_commands.py",
+    ),
+    Breakage(
         "X7",
         "waiting for several tasks exits with the code of the last one",
         file="frontends/cli/verbs/wait.py",
