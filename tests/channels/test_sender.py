@@ -82,6 +82,24 @@ def test_the_end_of_a_task_is_posted(daemons: Daemons, client: Engine, receiver:
     assert len(client.store.inbox("user")) == 1, "the inbox is told beside every channel"
 
 
+@pytest.mark.spec("N2")
+def test_a_task_reports_to_several_channels(
+    daemons: Daemons, client: Engine, receiver: Receiver, config_file: Path
+) -> None:
+    with Receiver() as other:
+        first = config_file.read_text()
+        second = first.replace("[channels.hook]", "[channels.other]").replace(receiver.url, other.url)
+        config_file.write_text(first + second)
+        daemons.start()
+        engine = open_engine(client.home, consent="yes")
+        task = engine.submit(Draft(command=("true",), channels=("hook", "other")))
+        engine.close()
+        receiver.waits_for(1)
+        other.waits_for(1)
+
+        assert told(receiver) == told(other) == [task.latest.id]
+
+
 def test_a_sender_learns_what_changed_in_the_configuration(
     daemons: Daemons, client: Engine, home: Home, receiver: Receiver, config_file: Path
 ) -> None:

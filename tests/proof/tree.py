@@ -40,7 +40,6 @@ class Tree:
         self._project = place / "project"
         self._python = self._project / ".venv" / "bin" / "python"
         shutil.copytree(ROOT, self._project, ignore=_NOT_COPIED)
-        shutil.copytree(ROOT / ".ci", self._project / ".ci")
         if (ROOT / "tools" / "node_modules").exists():
             (self._project / "tools" / "node_modules").symlink_to(ROOT / "tools" / "node_modules")
         self._make_interpreter()
@@ -69,7 +68,7 @@ class Tree:
         # The path of the original packages comes without its .pth files, and so without the original source.
         lines = [str(self._project / "src"), sysconfig.get_path("purelib")]
         (packages / "proof.pth").write_text("\n".join(lines) + "\n")
-        for program in (ROOT / ".venv" / "bin").iterdir():
+        for program in Path(sys.executable).parent.iterdir():
             if not (environment / "bin" / program.name).exists():
                 (environment / "bin" / program.name).symlink_to(program)
         script = (ROOT / "bin" / "errands").read_text()
