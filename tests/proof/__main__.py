@@ -45,9 +45,11 @@ class Round:
     tests: dict[str, list[str]]
     todo: queue.SimpleQueue[Breakage] = field(default_factory=queue.SimpleQueue)
     verdicts: list[Verdict] = field(default_factory=list)
+    trees: list[Tree] = field(default_factory=list)
 
     def work(self, place: Path) -> None:
         tree = Tree(place)
+        self.trees.append(tree)
         caught: list[Verdict] = []
         while True:
             try:
@@ -109,6 +111,8 @@ def prove(breakages: Iterable[Breakage], tests: dict[str, list[str]], *, at_once
         for worker in workers:
             worker.join()
     finally:
+        for tree in done.trees:
+            tree.end_everything()
         shutil.rmtree(scratch, ignore_errors=True)
     return done.verdicts
 

@@ -99,7 +99,7 @@ class Tree:
         except subprocess.TimeoutExpired:
             return Outcome("", f"the tests took longer than {_LIMIT} s", 0)
         finally:
-            self._end_everything()
+            self.end_everything()
         if not self._report.exists():
             return Outcome("", f"pytest could not run the tests:\n{output[-2000:]}", 0)
         report = json.loads(self._report.read_text())
@@ -111,7 +111,7 @@ class Tree:
             return Outcome("", "\n".join(failed) or output[-2000:], report["passed"])
         return Outcome("", "", report["passed"])
 
-    def _end_everything(self) -> None:
+    def end_everything(self) -> None:
         """End what the tests started: a broken engine may leave processes behind."""
         mark = f"{_MARK}={self._mark}".encode()
         for place in Path("/proc").iterdir():

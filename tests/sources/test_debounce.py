@@ -64,6 +64,7 @@ class AgentContext:
         return [(each.outcome, each.count, each.run) for each in reversed(self.store.slots(self.task_id))]
 
 
+@pytest.mark.spec("T6")
 @pytest.mark.parametrize(
     ("first", "last", "end"),
     [(0, 0, 2), (0, 1, 3), (0, 27, 29), (0, 28, 30), (0, 29, 30)],
