@@ -94,4 +94,12 @@ BREAKAGES = [
         new="This is the offline agent. It carries",
         test="agents/test_offline.py",
     ),
+    Breakage(
+        "R6",
+        "without a model a prompt that quotes no command is answered with nothing",
+        file="agents/offline.py",
+        old="            raise AgentError(NO_MODEL)\n",
+        new="            pass\n",
+        test="agents/test_offline.py",
+    ),
 ]

@@ -191,4 +191,20 @@ BREAKAGES = [
         new="AND ended_at IS NULL AND ?1",
         test="scenarios/test_parent_sessions.py",
     ),
+    Breakage(
+        "S17",
+        "fork is offered to callers whose conversation is not known",
+        file="dialects/base.py",
+        old="each if caller.conversation is not None else _without_fork(each) for each",
+        new="each for each",
+        test="scenarios/test_native_dialect.py",
+    ),
+    Breakage(
+        "S17",
+        "a fork begins without the conversation of its caller",
+        file="dialects/opencode.py",
+        old="fork=context.caller.conversation if fork else None,",
+        new="fork=None,",
+        test="scenarios/test_opencode_dialect.py",
+    ),
 ]
