@@ -283,7 +283,8 @@ def fenced(text: str | bytes, label: str) -> str:
 
     from errands.model.text.sanitise import fence
 
-    return fence(text, boundary=os.urandom(8).hex(), label=label)
+    # Eight digits are enough: should a text contain them by chance, they are replaced in it.
+    return fence(text, boundary=os.urandom(4).hex(), label=label)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

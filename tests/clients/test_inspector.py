@@ -50,7 +50,7 @@ STEPS = {
     "native": (
         Step("run", {"command": "sleep 60"}, "sleep 60", keep="{it}"),
         Step("ask", {"prompt": HELLO, "agent": "offline", "wait": 20_000}, "hello"),
-        Step("list", {}, "{it}"),
+        Step("tasks", {}, "{it}"),
         Step("show", {"id": "{it}"}, '"state": "running"'),
         Step("output", {"id": "{it}"}, '"state": "running"'),
         Step("wait", {"id": "{it}", "timeout": 10}, '"state": "running"'),

@@ -51,7 +51,7 @@ def test_the_model_starts_a_command_is_told_its_end_and_quotes_the_result(
 
     (task,) = person.types("ls", "--json").objects
     assert reply.startswith(f"Background command launched.\nTask ID: {task['id']}\n")
-    assert "wake: session. You will be told when it ends; do not poll." in reply
+    assert "You will be told when it ends; do not poll." in reply
     assert task["parent"] == task["owner"] == session.owner
     assert task["cwd"] == str(person.cwd)
     # The batch is the message whose calls belong together.
@@ -89,12 +89,12 @@ def test_reports_wait_until_the_session_is_idle_and_come_together(session: Sessi
         f"AND background_shell {json.dumps({'command': 'sleep 0.7; echo second'})}\nSAY done"
     )
     session.begins("SLOW 3\nSAY at last")
-    session.is_told("second\\n[output")
+    session.is_told("second\\n[end")
     session.is_answered("at last")
 
     told = [each for each in session.messages() if "[Errands: news" in json.dumps(each["parts"])]
     users = [each for each in session.messages() if each["info"]["role"] == "user"]
-    assert "first\\n[output" in json.dumps(told)
+    assert "first\\n[end" in json.dumps(told)
     assert len(told) == 1
     assert users.index(told[0]) == len(users) - 1
 
@@ -159,14 +159,14 @@ def test_another_session_sees_no_task_and_gets_no_report(
 ) -> None:
     other = Session(opencode, person.cwd)
     session.prompts(calling("background_shell", command="echo theirs", description="theirs"))
-    session.is_told("theirs\\n[output")
+    session.is_told("theirs\\n[end")
 
     (listed,) = other.prompts(calling("background_list"))
     (own,) = session.prompts(calling("background_list"))
 
     assert listed == "No background tasks found"
     assert own.endswith(" - completed - theirs")
-    assert "theirs\\n[output" not in json.dumps(other.messages())
+    assert "theirs\\n[end" not in json.dumps(other.messages())
 
 
 @pytest.mark.spec("N6")

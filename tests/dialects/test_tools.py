@@ -22,7 +22,7 @@ DESTROYS = {
     "egirl": ["task_cancel"],
 }
 READS = {
-    "native": ["list", "show", "output", "wait"],
+    "native": ["tasks", "show", "output", "wait"],
     "opencode": ["background_output", "background_list"],
     "claude": ["TaskOutput", "tasks"],
     "co": ["check_task_status", "list_background_tasks"],

@@ -44,7 +44,8 @@ async def properties(speaker: Speaker, tool: str) -> dict[str, Any]:
 async def test_bash_in_the_background_returns_an_id_and_a_file(claude: Speaker) -> None:
     reply = await claude("Bash", command="sleep 60", run_in_background=True, description="wait a minute")
     given = facts(reply)
-    assert set(given) == {"task_id", "output_file", "wake"}
+    assert set(given) == {"success", "task_id", "status", "output_file", "wake"}
+    assert given["status"] == "running"
     task = await claude.task()
     assert (given["task_id"], given["output_file"]) == (task.id, task.latest.output_file)
     await until(lambda: os.path.exists(given["output_file"]))
@@ -75,7 +76,7 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speak
     given, pid = facts(reply), (await claude.task()).latest.pid
     assert given["status"] == "running"
     assert "It goes on in the background." in reply.text
-    assert "wake: none; ask with TaskOutput" in reply.text
+    assert "Nothing will tell you when it ends; ask with TaskOutput" in reply.text
     so_far = fenced(given["output"])
     done = facts(await claude("TaskOutput", task_id=given["task_id"]))
     whole = fenced(done["output"])
@@ -100,7 +101,7 @@ async def test_a_foreground_caller_is_not_notified_again(stage: Stage, session: 
 async def test_a_detached_command_reports_its_end(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     reply = await speaker("Bash", command="sleep 0.2", timeout=20)
-    assert "wake: session" in reply.text
+    assert "You will be told when it ends; do not poll." in reply.text
     await stage.engine.wait(facts(reply)["task_id"], timeout=WITHIN)
     assert len(await stage.engine.take_notices(session)) == 1
 
@@ -181,8 +182,9 @@ async def test_task_in_the_background(claude: Speaker) -> None:
         subagent_type="Bash",
         run_in_background=True,
     )
-    assert set(facts(reply)) == {"task_id", "output_file", "wake"}
-    assert "There is no agent 'Bash' here; the configured one does it." in reply.text
+    assert set(facts(reply)) == {"success", "task_id", "status", "output_file", "note", "wake"}
+    assert facts(reply)["note"] == "There is no agent 'Bash' here; the configured one does it."
+    assert facts(reply)["note"] in reply.text
     task = await claude.task()
     assert (task.kind, task.description, task.command) == (
         "agent",
@@ -382,19 +384,3 @@ async def test_tasks_filtered_by_status_and_type(claude: Speaker) -> None:
 )
 async def test_tasks_refuses_words_of_others(claude: Speaker, given: dict[str, str], said: str) -> None:
     assert await claude.refused("tasks", **given) == f"Invalid arguments for tasks: {said}"
-
-
-async def test_tasks_have_the_facts_of_a_background_task(claude: Speaker) -> None:
-    found = await finished(claude, "true", description="do nothing")
-    (given,) = facts(await claude("tasks"))["tasks"]
-    assert set(given) == {
-        "id",
-        "type",
-        "description",
-        "status",
-        "started_at",
-        "completed_at",
-        "output_file",
-        "exit_code",
-    }
-    assert (given["id"], given["type"], given["description"]) == (found, "bash", "do nothing")

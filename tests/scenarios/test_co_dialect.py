@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from errands.model.text.naming import span_id
 from errands.testing.engines import WITHIN, until
 from errands.testing.speaker import Speaker, Stage, facts, fenced
 
@@ -37,7 +38,7 @@ async def finished(speaker: Speaker, command: str, description: str = "a task", 
 async def test_start_background_task(co: Speaker) -> None:
     reply = await co("start_background_task", command="sleep 60", description="Run full test suite")
     given, task = facts(reply), await co.task()
-    assert set(given) == {"task_id", "status", "display"}
+    assert set(given) == {"task_id", "status", "display", "wake"}
     assert (given["task_id"], given["status"]) == (task.id, "running")
     assert given["display"].splitlines()[:2] == [
         f"Started background task {task.id}: Run full test suite",
@@ -117,16 +118,49 @@ async def test_five_run_and_the_sixth_is_pending(co: Speaker) -> None:
 async def test_check_task_status_of_a_completed_task(co: Speaker) -> None:
     found = await finished(co, "echo marmalade", "Test task")
     given = facts(await co("check_task_status", task_id=found))
-    assert set(given) == {"task_id", "status", "duration_seconds", "exit_code", "output", "display"}
+    assert set(given) >= {"task_id", "status", "duration_seconds", "exit_code", "output", "display"}
     assert (given["task_id"], given["status"], given["exit_code"]) == (found, "completed", 0)
     assert 0 <= given["duration_seconds"] < 10
     assert fenced(given["output"]) == "marmalade\n"
     file = (await co.task()).latest.output_file
     assert re.fullmatch(
         rf"Task: {found}\nStatus: completed\nDuration: \S+\nExit code: 0\n\nRecent output:\n"
-        rf"\[output of .*\]\nmarmalade\n\[output of .* ends\]\n\nFull output: {re.escape(file)}",
+        rf"\[output of .*\]\nmarmalade\n\[end .*\]\n\nFull output: {re.escape(file)}\n"
+        rf"Trace: errands trace --span {given['span_id']}",
         given["display"],
     )
+
+
+@pytest.mark.spec("O8", "X10")
+async def test_check_task_status_has_the_facts_of_the_result_and_the_metadata(
+    stage: Stage, co: Speaker
+) -> None:
+    found = await finished(co, "echo one; echo two >&2", "Test task")
+    given, task = facts(await co("check_task_status", task_id=found)), await co.task()
+
+    # Both streams are captured as one, in order, and counted as one.
+    assert (given["stdout_lines"], given["stderr_lines"]) == (2, 0)
+    assert given["completed_at"] == given["metadata"]["completed_at"]
+    span = (await co.engine.get(found)).latest
+    assert given["span_id"] == given["metadata"]["span_id"] == span_id(span.id, span.created_at)
+    assert set(given["metadata"]) == {
+        "task_id", "created_at", "started_at", "completed_at", "status", "command", "cwd", "env",
+        "description", "pid", "exit_code", "span_id", "approved_by", "approved_at",
+    }  # fmt: skip
+    assert given["metadata"]["command"] == ["echo one; echo two >&2"]
+    assert (given["metadata"]["cwd"], given["metadata"]["env"]) == (str(stage.folder), {})
+    assert given["metadata"]["description"] == task.description == "Test task"
+    assert given["metadata"]["approved_by"] == "auto"
+
+
+@pytest.mark.spec("L7")
+async def test_the_exit_code_after_a_signal_is_minus_its_number(co: Speaker) -> None:
+    found = await start(co, "kill -9 $$")
+    await co.engine.approve(found, by="ada")
+    await co.ended()
+    given = facts(await co("check_task_status", task_id=found))
+    assert (given["status"], given["exit_code"]) == ("failed", -9)
+    assert "Exit code: -9" in given["display"]
 
 
 async def test_check_task_status_of_a_running_task(co: Speaker) -> None:

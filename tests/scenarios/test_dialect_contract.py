@@ -15,7 +15,7 @@ class TestNative(DialectContract):
     minimal = {
         "run": {"command": "true"},
         "ask": {"prompt": "hello"},
-        "list": {},
+        "tasks": {},
         "show": {"id": ID},
         "output": {"id": ID},
         "wait": {"id": ID},
@@ -29,7 +29,7 @@ class TestNative(DialectContract):
         return "output", {"id": task_id}
 
     def listing(self) -> Call:
-        return "list", {}
+        return "tasks", {}
 
     def cancelling(self, task_id: str) -> Call:
         return "cancel", {"id": task_id}

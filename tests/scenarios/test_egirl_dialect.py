@@ -90,9 +90,10 @@ async def test_notify(egirl: Speaker, notify: str, kept: str) -> None:
 @pytest.mark.spec("N8")
 async def test_a_caller_that_is_never_notified_knows_it(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("egirl", session, wake="session")
-    assert "wake: none; ask with task_list." in (await speaker("task_add", **NEW, notify="never")).text
+    said = (await speaker("task_add", **NEW, notify="never")).text
+    assert "Its end is reported nowhere, as `notify` is never; ask with task_list." in said
     said = (await speaker("task_add", **NEW, notify="on_failure")).text
-    assert "wake: session if it fails; ask with task_list." in said
+    assert "You will be told if it fails; ask with task_list." in said
 
 
 async def test_notify_refuses_other_words(egirl: Speaker) -> None:
@@ -249,7 +250,7 @@ async def test_task_run_now_runs_it_again(egirl: Speaker) -> None:
     found = await done(egirl)
     reply = await egirl("task_run_now", task_id=found)
     assert reply.text.startswith(f"Task started: watch-deploy\nID: {found}\nStatus: active\n")
-    assert "wake: none; ask with task_list." in reply.text
+    assert "Nothing will tell you when it ends; ask with task_list." in reply.text
     ended = await egirl.engine.wait(found, timeout=WITHIN)
     assert (ended.runs, ended.state) == (2, "completed")
     assert [each["run_count"] for each in await listed(egirl)] == [2]

@@ -198,9 +198,9 @@ async def test_cli_means_the_terminal(egirl: Speaker) -> None:
 async def test_a_caller_that_is_notified_of_changes_knows_it(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("egirl", session, wake="session")
     said = (await speaker("task_add", **WATCH_CI)).text
-    assert "wake: session if its result changes; ask with task_list." in said
+    assert "You will be told if its result changes; ask with task_list." in said
     said = (await speaker("task_add", **{**WATCH_CI, "notify": "always"})).text
-    assert "wake: session. You will be told when a run of it ends; do not poll." in said
+    assert "You will be told when a run of it ends; do not poll." in said
     await stage.engine.cancel(*(view.id for view in await stage.engine.list(parent=session)))
 
 
@@ -285,7 +285,7 @@ async def test_pause_and_resume(egirl: Speaker) -> None:
     reply = await egirl("task_pause", task_id=found)
     assert reply.text.startswith(f"Task paused: watch-ci-main\nID: {found}\nStatus: paused\n")
     assert facts(reply)["next_run_at"] is None
-    assert "wake:" not in reply.text
+    assert "ask with" not in reply.text
     assert [each["id"] for each in await listed(egirl, status="paused")] == [found]
     assert facts(await egirl("task_pause", task_id=found))["status"] == "paused"
     reply = await egirl("task_resume", task_id=found)

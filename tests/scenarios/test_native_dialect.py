@@ -37,8 +37,77 @@ async def test_run_returns_an_id_at_once(native: Speaker) -> None:
     assert given["id"] == task.id
     assert task.id.startswith("tests-")
     assert given["state"] in ("pending", "running")
-    assert given["wake"] == f'none; ask with wait {{"id": "{task.id}"}}'
-    assert reply.text == f"Task {task.id} is {given['state']}.\nwake: {given['wake']}."
+    assert given["wake"] == f'Nothing will tell you when it ends; ask with wait {{"id": "{task.id}"}}.'
+    assert reply.text == f"Task {task.id} is {given['state']}.\n{given['wake']}"
+
+
+@pytest.mark.spec("L2", "L10", "L13", "N1", "X18")
+async def test_run_takes_the_options_of_the_table(native: Speaker) -> None:
+    task_id = await run(
+        native, "echo $COLOUR", timeout="10m", env={"COLOUR": "red"}, batch="paint", notify="on_failure"
+    )
+    task = await native.engine.get(task_id)
+    assert task.details is not None
+    assert task.details["limits"]["timeout"] == 600
+    assert (task.details["env"], task.batch, task.notify) == ({"COLOUR": "red"}, "paint", "on_failure")
+
+
+@pytest.mark.spec("T1", "X18")
+@pytest.mark.parametrize("tool", ["run", "ask"])
+@pytest.mark.parametrize(
+    ("when", "rule"),
+    [
+        ({"every": "30m"}, "every 30m"),
+        ({"cron": "30 9 * * 1-5"}, "30 9 * * 1-5"),
+        ({"on": "file:src/**/*.py"}, "file:src/**/*.py"),
+    ],
+    ids=["every", "cron", "on"],
+)
+async def test_what_runs_repeatedly_says_when(
+    native: Speaker, tool: str, when: dict[str, str], rule: str
+) -> None:
+    what = {"command": "true"} if tool == "run" else {"prompt": "hello"}
+    reply = await native(tool, **what, **when, wait=20_000)
+    assert (facts(reply)["state"], facts(reply)["run_count"]) == ("active", 0)
+    assert rule in facts(reply)["schedule"]
+    assert f"\nRuns: {facts(reply)['schedule']}\n" in reply.text
+    await native("cancel", id=facts(reply)["id"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"every": "soon"},
+        {"cron": "x"},
+        {"timeout": "-1s"},
+        {"every": "1h", "cron": "@daily"},
+        {"on": "moon:full"},
+    ],
+)
+async def test_a_wrong_option_is_refused_by_name(native: Speaker, wrong: dict[str, str]) -> None:
+    assert next(iter(wrong)) in await native.refused("run", command="true", **wrong)
+    assert await native.count() == 0
+
+
+@pytest.mark.spec("L13")
+async def test_a_batch_is_listed_and_cancelled_as_a_whole(native: Speaker) -> None:
+    both = {await run(native, "sleep 60", batch="pair") for _ in range(2)}
+    other = await run(native, "sleep 60")
+    listed = facts(await native("tasks", batch="pair"))["tasks"]
+    assert {each["id"] for each in listed} == both
+    assert {each["batch"] for each in listed} == {"pair"}
+
+    ended = facts(await native("cancel", batch="pair"))["tasks"]
+
+    assert {(each["id"], each["state"]) for each in ended} == {(each, "cancelled") for each in both}
+    assert (await native.engine.get(other)).is_live
+    assert await native.refused("cancel", batch="pair") == "Nothing of this batch is live."
+
+
+async def test_the_earlier_name_of_the_list_still_works(native: Speaker) -> None:
+    found = await run(native, "true")
+    assert [each["id"] for each in facts(await native("list"))["tasks"]] == [found]
+    assert "list" not in [tool.name for tool in await native.carrier.tools()]
 
 
 @pytest.mark.spec("L27")
@@ -60,7 +129,7 @@ async def test_run_and_wait(native: Speaker) -> None:
 async def test_run_that_takes_longer_than_it_is_waited_for_goes_on(native: Speaker) -> None:
     reply = await asyncio.wait_for(native("run", command="sleep 60", wait=50), timeout=2)
     assert facts(reply)["state"] == "running"
-    assert "wake: none; ask with wait" in reply.text
+    assert "Nothing will tell you when it ends; ask with wait" in reply.text
 
 
 async def test_run_in_a_directory(stage: Stage, native: Speaker) -> None:
@@ -131,14 +200,14 @@ async def test_ask_and_resume(native: Speaker) -> None:
 async def test_what_is_asked_again_is_resumed(native: Speaker) -> None:
     found = facts(await native("ask", prompt="`true`", wait=20_000))["id"]
     assert facts(await native("ask", resume=found, prompt="`sleep 60`"))["state"] == "resumed"
-    assert [each["id"] for each in facts(await native("list", state="resumed"))["tasks"]] == [found]
+    assert [each["id"] for each in facts(await native("tasks", state="resumed"))["tasks"]] == [found]
 
 
 @pytest.mark.trap(41)
 @pytest.mark.parametrize("more", [{"agent": "offline"}, {"name": "x"}])
 async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]) -> None:
     said = await native.refused("ask", resume="x", prompt="x", **more)
-    assert said == "resume goes on with a task as it is; leave out fork, agent and name"
+    assert said == f"resume goes on with a task as it is; leave out {next(iter(more))}"
 
 
 async def test_ask_an_unknown_agent(native: Speaker) -> None:
@@ -157,7 +226,7 @@ async def test_fork_is_not_offered_where_the_conversation_is_not_known(native: S
 
 
 async def test_list_and_its_states(native: Speaker) -> None:
-    assert (await native("list")).text == "There are no tasks."
+    assert (await native("tasks")).text == "There are no tasks."
     done, failed = await finished(native, "true"), await finished(native, "false")
     running = await run(native, "sleep 60")
     await native.engine.wait(running, timeout=0.05)
@@ -168,14 +237,14 @@ async def test_list_and_its_states(native: Speaker) -> None:
         ("running", [running]),
         ("proposed", []),
     ):
-        given = facts(await native("list", state=state))
+        given = facts(await native("tasks", state=state))
         assert [each["id"] for each in given["tasks"]] == expected
         assert given["count"] == len(expected)
 
 
 async def test_list_refuses_words_of_others(native: Speaker) -> None:
-    said = await native.refused("list", state="error")
-    assert said.startswith("Invalid arguments for list: state must be one of: proposed, pending, running")
+    said = await native.refused("tasks", state="error")
+    assert said.startswith("Invalid arguments for tasks: state must be one of: proposed, pending, running")
 
 
 async def test_show_has_the_last_lines(native: Speaker) -> None:

@@ -33,7 +33,7 @@ async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
     found = await answered(opencode, "`true`")
     reply = await opencode("background_resume", task_id=found, message="`sleep 60`")
     assert "Status: resumed" in reply.text
-    assert "wake: none; ask with background_output" in reply.text
+    assert "Nothing will tell you when it ends; ask with background_output" in reply.text
 
 
 @pytest.mark.spec("N8")
@@ -44,7 +44,7 @@ async def test_resuming_a_task_of_another_owner_promises_no_notification(
     found = await answered(opencode, "`true`")
     woken = await stage.speaker("opencode", session, wake="session")
     reply = await woken("background_resume", task_id=found, message="`true`")
-    assert "wake: none; ask with background_output" in reply.text
+    assert "Nothing will tell you when it ends; ask with background_output" in reply.text
     await stage.engine.wait(found, timeout=WITHIN)
     assert await stage.engine.take_notices(session) == []
 

@@ -21,7 +21,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "co": ("check_task_status", "task_id"),
 }
 LISTS = {
-    "native": "list",
+    "native": "tasks",
     "opencode": "background_list",
     "claude": "tasks",
     "co": "list_background_tasks",
@@ -68,7 +68,7 @@ async def test_it_waits_runs_and_is_paused(stage: Stage, session: str, dialect: 
     first, after, paused = WORDS[dialect]
     said = await look(speaker, dialect, task_id)
     assert first in said
-    assert "begins: data from a task" not in said
+    assert "data, not instructions" not in said
     await run(stage, task_id)
     said = await look(speaker, dialect, task_id)
     assert after in said
@@ -139,5 +139,5 @@ async def test_native_lists_by_state(stage: Stage, session: str) -> None:
     active, paused = await standing(stage, session), await standing(stage, session)
     await stage.engine.pause(paused)
     for state, expected in (("active", [active]), ("paused", [paused]), ("done", [])):
-        assert [each["id"] for each in facts(await speaker("list", state=state))["tasks"]] == expected
+        assert [each["id"] for each in facts(await speaker("tasks", state=state))["tasks"]] == expected
     await stage.engine.cancel(active, paused)

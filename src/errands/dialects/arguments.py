@@ -1,6 +1,7 @@
 """Arguments: the JSON schema of a tool, and the check of a call against it.
 
-Nothing is accepted and then ignored: an unknown argument is refused. `null` is like leaving it out.
+Nothing is accepted and then ignored: an unknown argument is refused. Models fill in what they do not mean to
+set, so `null` and an empty text are like leaving an argument out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 LONGEST = 100_000  # characters of a prompt or a command; whatever is longer belongs into a file
 LONGEST_WAIT = 600_000  # milliseconds
 
+_NOTHING = (None, "")
 _TYPES: dict[str, tuple[Any, str]] = {
     "string": ((str,), "a string"),
     "boolean": ((bool,), "true or false"),
@@ -35,10 +37,15 @@ def offered(*names: str) -> dict[str, Any]:
 
 
 def _offered(option: TaskOption) -> dict[str, Any]:
-    if option.type == "tasks":
-        return texts(option.tool)
-    if option.type == "count":
-        return number(option.tool, minimum=option.least)
+    match option.type:
+        case "tasks":
+            return texts(option.tool)
+        case "count":
+            return number(option.tool, minimum=option.least)
+        case "variables" | "settings":
+            return settings(option.tool)
+        case "choice":
+            return text(option.tool, longest=option.longest, enum=list(option.choices))
     return text(option.tool, longest=option.longest)
 
 
@@ -86,7 +93,7 @@ def _property(kind: str, description: str, **more: Any) -> dict[str, Any]:
 def checked(parameters: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call with the defaults filled in, or say what is wrong with them."""
     properties: Mapping[str, Any] = parameters["properties"]
-    values = {str(name): value for name, value in given.items() if value is not None}
+    values = {str(name): value for name, value in given.items() if value not in _NOTHING}
     for name in values:
         if name not in properties:
             known = ", ".join(properties) or "none"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from errands.dialects.arguments import checked
 from errands.dialects.completion import wake_advice
-from errands.dialects.tool_context import Missing, ToolContext
-from errands.model.errors import BadValue, ErrandsError
+from errands.dialects.tool_context import Declined, Missing, ToolContext
+from errands.model.errors import BadValue, ErrandsError, NotFound, StoreUnreadable
 from errands.model.record import evolve
 from errands.model.text.sanitise import line, visible
 from errands.ports.dialect import Reply
@@ -27,11 +27,13 @@ UNLESS = " unless you say `fork`"  # in a description: left out for callers that
 class BaseDialect:
     """A dialect has one method for each tool, with the tool's name.
 
-    `ask_with` is the tool to ask about a task with, for callers that are not notified.
+    `ask_with` is the tool to ask about a task with, for callers that are not notified. `aliases` are earlier
+    names of tools, which still work but are not listed.
     """
 
     name: str
     ask_with: str
+    aliases: Mapping[str, str] = {}
     all_tools: tuple[Tool, ...]
 
     def tools(self, caller: Caller) -> tuple[Tool, ...]:
@@ -42,6 +44,12 @@ class BaseDialect:
         return tuple(evolve(each, description=each.description.replace(END, said)) for each in offered)
 
     async def call(self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
+        return await _masked(engine, await self._call(engine, caller, name, arguments))
+
+    async def _call(
+        self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]
+    ) -> Reply:
+        name = self.aliases.get(name, name)
         tool = next((each for each in self.tools(caller) if each.name == name), None)
         if tool is None:
             known = ", ".join(each.name for each in self.all_tools)
@@ -54,6 +62,8 @@ class BaseDialect:
             reply: Reply = await getattr(self, name)(ToolContext(engine, caller), **given)
         except Missing as error:
             return self.missing(error.shown)
+        except Declined as error:
+            return self.declined(error.view, str(error))
         except ErrandsError as error:
             return self.refused(clip(visible(str(error)), LONGEST_REFUSAL), given)
         except OSError as error:  # a task can damage its own output file
@@ -67,6 +77,28 @@ class BaseDialect:
     def refused(self, why: str, given: Mapping[str, Any]) -> Reply:
         """Reply why something cannot be done."""
         return Reply(text=why, failed=True)
+
+    def declined(self, view: View, why: str) -> Reply:
+        """Reply that a person said no, so that the task did not start."""
+        return Reply(text=why, failed=True, tasks=(view.id,))
+
+
+async def _masked(engine: EngineApi, reply: Reply) -> Reply:
+    """Hide the secrets of the tasks in a reply: a command or a description may contain one."""
+    try:
+        mask = await engine.mask(*reply.tasks)
+    except (NotFound, StoreUnreadable):  # one was cleared, and is named by its id alone
+        kept = {view.id for view in await engine.list(ids=reply.tasks)}
+        mask = await engine.mask(*kept)
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return mask.text(value)
+        if isinstance(value, dict):
+            return {name: clean(each) for name, each in value.items()}
+        return [clean(each) for each in value] if isinstance(value, list | tuple) else value
+
+    return evolve(reply, text=mask.text(reply.text), content=clean(reply.content))
 
 
 def _without_fork(tool: Tool) -> Tool:

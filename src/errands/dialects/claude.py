@@ -10,9 +10,9 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
-from errands.dialects.completion import approval, wake, wake_line
-from errands.dialects.output_text import elapsed, error_text, one_line, summary
-from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
+from errands.dialects.completion import remarks, wake
+from errands.dialects.output_text import elapsed, one_line
+from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_exit_code, claude_type
 from errands.model.text.duration import spoken
 from errands.model.view import plain_value
 from errands.ports.dialect import Reply, Tool
@@ -107,8 +107,13 @@ class Claude(BaseDialect):
         run_in_background: bool,
     ) -> Reply:
         chosen, note = context.agent(subagent_type)
-        options = context.options(name=one_line(description, 60), description=description, agent=chosen)
-        view = await context.engine.ask(prompt, is_awaited=not run_in_background, **options)
+        view = await context.ask(
+            prompt,
+            is_awaited=not run_in_background,
+            name=one_line(description, 60),
+            description=description,
+            agent=chosen,
+        )
         wait = 0 if run_in_background else FOREGROUND
         return await self._started(context, view, wait, f"Prompt: {one_line(prompt, 80)}", note)
 
@@ -121,7 +126,7 @@ class Claude(BaseDialect):
         run_in_background: bool,
         description: str | None = None,
     ) -> Reply:
-        view = await context.engine.submit(command, **context.options(description=description))
+        view = await context.submit(command, description=description)
         wait = 0 if run_in_background else timeout
         return await self._started(context, view, wait, f"Command: {one_line(command)}", "")
 
@@ -165,6 +170,13 @@ class Claude(BaseDialect):
         content = {"success": False, "task_id": task_id, "status": "error", "error": NOT_FOUND}
         return Reply(text=NOT_FOUND, content=content, failed=True)
 
+    def refused(self, why: str, given: Mapping[str, Any]) -> Reply:
+        return Reply(text=why, content={"success": False, "error": why}, failed=True)
+
+    def declined(self, view: View, why: str) -> Reply:
+        facts = {"success": False, "task_id": view.id, "status": claude(view), "error": why}
+        return reply([view], [why], facts, failed=True)
+
     async def _started(self, context: ToolContext, view: View, wait: float, what: str, note: str) -> Reply:
         """Reply that a task runs in the background or, if it ended within the wait, how."""
         said: Mapping[str, Any] = {}
@@ -177,47 +189,45 @@ class Claude(BaseDialect):
             if not is_proposed:
                 so_far = await self._output(context, view)
                 said, lines = so_far.content or {}, [so_far.text, "It goes on in the background."]
-        is_begun = await context.has_started(view)
-        ask_with = f"TaskOutput(task_id={view.id})"
+        view = await context.started(view)
+        told = wake(view, context.caller, f"TaskOutput(task_id={view.id})")
         facts = {
+            "success": True,
             **said,
             "task_id": view.id,
+            "status": claude(view),
             "output_file": view.latest.output_file,
-            "wake": wake(view, context.caller, ask_with),
+            **remarks(view),
+            **({"note": note} if note else {}),
+            "wake": told,
         }
         if not said:
-            lines += [f"Task ID: {view.id}", what, f"Status: {'Running' if is_begun else 'Pending'}"]
-        if is_proposed:
-            facts["approval"] = approval(view)
-            lines.append(approval(view))
-        lines += [f"Output: {view.latest.output_file}", note, wake_line(view, context.caller, ask_with)]
-        return reply([view], lines, facts)
+            lines += [f"Task ID: {view.id}", what, f"Status: {claude(view).capitalize()}"]
+            lines.append(facts.get("approval", ""))
+        return reply([view], [*lines, f"Output: {view.latest.output_file}", note, told], facts)
 
     async def _output(self, context: ToolContext, view: View) -> Reply:
-        shown, run, now = await context.result(view), view.latest, context.engine.now()
-        status, time = claude(view), elapsed(view, now)
+        shown, now = await context.result(view), context.engine.now()
+        status, time, code = claude(view), elapsed(view, now), claude_exit_code(view)
+        found = remarks(view)
         facts: dict[str, Any] = {"success": True, "task_id": view.id, "status": status, "output": shown.text}
-        if run.exit_code is not None and not view.is_live:
-            facts["exit_code"] = run.exit_code
-        if why := approval(view) or error_text(view):
-            facts["error"] = why
+        if code is not None:
+            facts["exit_code"] = code
         if time is not None:
             facts["elapsed_ms"] = time // timedelta(milliseconds=1)
-        facts["truncated"] = shown.is_cut
+        facts |= {"truncated": shown.is_cut, **found}
         since = f" ({spoken(time)} elapsed)" if view.is_live and time is not None else ""
         lines = [
             "Task Completed" if status == "completed" else "Task Status",
             f"Task ID: {view.id}",
             f"Status: {status.capitalize()}{since}",
+            f"Exit Code: {code}" if code is not None else "",
+            found.get("approval", ""),
+            f"Error: {found['error']}" if "error" in found else "",
+            f"Progress: {found['progress']['percent']}%" if "progress" in found else "",
+            f"Duration: {spoken(time)}" if time is not None and not view.is_live else "",
+            f"Summary: {found['summary']}" if "summary" in found else "",
         ]
-        if "exit_code" in facts:
-            lines.append(f"Exit Code: {run.exit_code}")
-        if "error" in facts:
-            lines.append(f"Error: {facts['error']}")
-        if time is not None and not view.is_live:
-            lines.append(f"Duration: {spoken(time)}")
-        if counted := summary(view):
-            lines.append(f"Summary: {counted}")
         if shown.text:
             lines.append("Recent Output:" if view.is_live else "Output:")
         return reply([view], [*lines, shown.text], facts)
@@ -240,7 +250,15 @@ def _facts(view: View) -> dict[str, Any]:
         "started_at": plain_value(run.started_at),
         "completed_at": plain_value(run.completed_at),
         "output_file": run.output_file,
-        "exit_code": None if view.is_live else run.exit_code,
-        "error": error_text(view) or None,
+        "exit_code": claude_exit_code(view),
+        **remarks(view),
+        "metadata": _metadata(view),
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _metadata(view: View) -> dict[str, str] | None:
+    """Return what an agent was asked, as Claude Code records it."""
+    if view.agent is None:
+        return None
+    return {"subagentType": view.agent.name, "prompt": one_line(view.command, 1000)}

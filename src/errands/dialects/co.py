@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from errands.dialects.arguments import flag, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out
-from errands.dialects.completion import approval, wake_line
-from errands.dialects.output_text import elapsed, error_text, one_line, summary
-from errands.dialects.projections import CO, co
+from errands.dialects.completion import remarks, wake
+from errands.dialects.output_text import elapsed, one_line
+from errands.dialects.projections import CO, co, co_exit_code
 from errands.model.text.duration import spoken
-from errands.model.view import plain_value
+from errands.model.view import as_json, plain_value
 from errands.ports.dialect import Reply, Tool
 from errands.text import clip, pad
 
@@ -75,42 +75,54 @@ class Co(BaseDialect):
     async def start_background_task(
         self, context: ToolContext, *, command: str, description: str, working_directory: str | None = None
     ) -> Reply:
-        view = await context.engine.submit(
-            command, **context.options(description=description, cwd=context.directory(working_directory))
+        view = await context.submit(
+            command, description=description, cwd=context.directory(working_directory)
         )
-        is_begun = await context.has_started(view)
+        view = await context.started(view)
+        found = remarks(view)
         lines = [f"Started background task {view.id}: {one_line(description)}"]
         if view.state == "proposed":
             lines = [
                 f"Background task {view.id}: {one_line(description)}",
                 "Command requires approval:",
                 f"  {one_line(command, 1000)}",
-                approval(view),
+                found["approval"],
             ]
-        lines.append(f"Check status: /status {view.id}")
-        lines.append(wake_line(view, context.caller, f"check_task_status(task_id={view.id})"))
-        return _reply([view], lines, task_id=view.id, status="running" if is_begun else "pending")
+        told = wake(view, context.caller, f"check_task_status(task_id={view.id})")
+        lines += [f"Check status: /status {view.id}", told]
+        # A short command may have ended by now, but it did run when it was started.
+        status = co(view) if view.latest.started_at is None else "running"
+        return _reply([view], lines, task_id=view.id, status=status, **found, wake=told)
 
     async def check_task_status(self, context: ToolContext, *, task_id: str, include_output: bool) -> Reply:
-        view = await context.find(task_id)
+        view = await context.engine.get((await context.find(task_id)).id)
         run, time = view.latest, elapsed(view, context.engine.now())
+        span = str(as_json(view)["span_id"] or "")
         facts: dict[str, Any] = {
             "task_id": view.id,
             "status": co(view),
             "duration_seconds": None if time is None else round(time.total_seconds(), 3),
-            "exit_code": None if view.is_live else run.exit_code,
+            "exit_code": co_exit_code(view),
+            "completed_at": plain_value(run.completed_at),
+            # Both streams are captured as one, in order, and counted as one.
+            "stdout_lines": run.lines,
+            "stderr_lines": 0,
+            "span_id": span or None,
+            "metadata": _metadata(view),
+            **remarks(view),
         }
         lines = [f"Task: {view.id}", f"Status: {co(view)}"]
         if time is not None:
             lines.append(f"Duration: {spoken(time)}")
         if facts["exit_code"] is not None:
-            lines.append(f"Exit code: {run.exit_code}")
-        lines += _remarks(view)
+            lines.append(f"Exit code: {facts['exit_code']}")
+        lines += _remarks(facts)
         if include_output:
             shown = await context.tail(view, RECENT)
             facts["output"] = shown.text
             lines += ["", "Recent output:", shown.text or "(none)"]
         lines += ["", f"Full output: {run.output_file}"]
+        lines += [f"Trace: errands trace --span {span}"] if span else []
         return _reply([view], lines, **facts)
 
     async def cancel_background_task(self, context: ToolContext, *, task_id: str) -> Reply:
@@ -134,6 +146,9 @@ class Co(BaseDialect):
         said = f"Task {task_id} not found."
         return Reply(text=said, content={"task_id": task_id, "status": None, "display": said}, failed=True)
 
+    def declined(self, view: View, why: str) -> Reply:
+        return _reply([view], [why], failed=True, task_id=view.id, status=co(view), error=why)
+
     def refused(self, why: str, given: Mapping[str, Any]) -> Reply:
         return Reply(text=why, content={"display": why}, failed=True)
 
@@ -149,17 +164,16 @@ def _reply(views: Sequence[View], lines: list[str], *, failed: bool = False, **f
     )
 
 
-def _remarks(view: View) -> list[str]:
+def _remarks(facts: Mapping[str, Any]) -> list[str]:
     """Return the optional lines: what it waits for, its progress, why it failed, how its tests went."""
-    waits, why = approval(view), error_text(view)
-    lines = [waits] if waits else []
-    if view.progress is not None:
-        count = f"{view.progress.done}/{view.progress.total} " if view.progress.total else ""
-        lines.append(f"Progress: {count}({view.progress.percent:.0f}%)")
-    if why:
-        lines.append(f"Error: {why}")
-    if counted := summary(view):
-        lines.append(f"Summary: {counted}")
+    lines = [facts["approval"]] if "approval" in facts else []
+    if progress := facts.get("progress"):
+        count = f"{progress['done']}/{progress['total']} " if progress["total"] else ""
+        lines.append(f"Progress: {count}({progress['percent']}%)")
+    if "error" in facts:
+        lines.append(f"Error: {facts['error']}")
+    if "summary" in facts:
+        lines.append(f"Summary: {facts['summary']}")
     return lines
 
 
@@ -192,5 +206,23 @@ def _facts(view: View, now: datetime) -> dict[str, Any]:
         "duration": None if time is None else round(time.total_seconds(), 3),
         "description": clip(one_line(view.description), 200),
         "started_at": plain_value(view.latest.started_at),
-        "exit_code": None if view.is_live else view.latest.exit_code,
+        "exit_code": co_exit_code(view),
+        **remarks(view),
+    }
+
+
+def _metadata(view: View) -> dict[str, Any]:
+    """Return what co keeps about a task, with the names of its file."""
+    flat = as_json(view)
+    names = ("created_at", "started_at", "completed_at", "cwd", "pid", "span_id", "approved_at")
+    who = view.approved_by
+    return {
+        "task_id": view.id,
+        **{name: flat[name] for name in names},
+        "status": co(view),
+        "command": flat.get("commands") or [flat["prompt"]],
+        "env": flat.get("env", {}),
+        "description": one_line(view.description),
+        "exit_code": co_exit_code(view),
+        "approved_by": "auto" if who == "judge" else who and "user",
     }

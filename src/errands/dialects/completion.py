@@ -5,13 +5,17 @@ Only the reply to a caller that will be notified says not to poll; any other say
 
 from __future__ import annotations
 
-from errands.dialects.output_text import one_line
+from errands.dialects.output_text import error_text, one_line, summary
 from errands.model.notices.notice import CONDITIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from errands.model.view import View
     from errands.ports.dialect import Caller
+
+_CHANNEL = "channel "  # how `wake` of a caller begins whose tasks are reported there
 
 
 def is_notified(caller: Caller) -> bool:
@@ -22,42 +26,77 @@ def wake_advice(caller: Caller, ask_with: str) -> str:
     """Return what a tool's description says about learning of a task's end."""
     if is_notified(caller):
         return "You will be told when it ends; do not poll."
-    if caller.wake.startswith("channel "):
-        return f"Its end is told through {caller.wake[8:]}, not to you; ask with {ask_with}."
-    return f"Nothing tells you when it ends; ask with {ask_with}."
+    if caller.wake.startswith(_CHANNEL):
+        return (
+            f"Its end is reported to {caller.wake.removeprefix(_CHANNEL)}, not to you; ask with {ask_with}."
+        )
+    return f"Nothing will tell you when it ends; ask with {ask_with}."
 
 
 def wake(view: View, caller: Caller, ask_with: str) -> str:
-    """Return how the caller learns of this task's end; all but `session` say what to ask with."""
-    # A task that is resumed still notifies its owner, who may not be this caller.
-    is_session = is_notified(caller) and view.owner == caller.session
-    way = "session" if is_session else caller.wake if caller.wake.startswith("channel ") else "none"
-    if view.notify == "never" or way == "none":
-        return f"none; ask with {ask_with}"
-    if view.notify != "always":
-        return f"{way} {CONDITIONS[view.notify]}; ask with {ask_with}"
-    return way if way == "session" else f"{way}; ask with {ask_with}"
-
-
-def wake_line(view: View, caller: Caller, ask_with: str) -> str:
-    """Return the same as a line of a reply."""
-    said = f"wake: {wake(view, caller, ask_with)}"
-    if said != "wake: session":
-        return f"{said}."
+    """Return in a sentence how the caller learns of this task's end, or what to ask with."""
+    asking = f"ask with {ask_with}."
+    if view.notify == "never":
+        return f"Its end is reported nowhere, as `notify` is never; {asking}"
     end = "it ends" if view.standing is None else "a run of it ends"
-    return f"{said}. You will be told when {end}; do not poll."
+    when = f"when {end}" if view.notify == "always" else CONDITIONS[view.notify]
+    # A task that is resumed still notifies its owner, who may not be this caller.
+    if is_notified(caller) and view.owner == caller.session:
+        return f"You will be told {when}; " + ("do not poll." if view.notify == "always" else asking)
+    if ways := _channels(view, caller):
+        condition = "" if view.notify == "always" else f" {when}"
+        return f"Its end is reported to {ways}{condition}, not to you; {asking}"
+    return f"Nothing will tell you when {end}; {asking}"
+
+
+def _channels(view: View, caller: Caller) -> str:
+    """Name the channels that will report a task's end; an inbox only waits until its owner looks."""
+    names = [each.channel for each in view.channels if each.channel != "inbox"]
+    if caller.wake.startswith(_CHANNEL):
+        names.append(caller.wake.removeprefix(_CHANNEL))
+    return " and ".join(dict.fromkeys(names))
 
 
 def approval(view: View) -> str:
     """Return which approval a task waits for, and that its caller cannot approve; empty if none."""
-    agent = view.agent
-    is_waiting = view.latest.state == "running" and agent is not None and agent.waiting == "approval"
-    if view.state != "proposed" and not is_waiting:
+    if not is_waiting(view):
         return ""
-    reasons = () if view.question is None else view.question.reasons
-    why = "; ".join(one_line(each.text, 1000) for each in reasons)
-    what = "Its agent waits for a person's approval" if is_waiting else "It waits for a person's approval"
+    what = "It waits" if view.state == "proposed" else "Its agent waits"
+    why = "; ".join(reasons(view))
     return (
-        f"{what}{f': {why}' if why else ''}.\n"
+        f"{what} for a person's approval{f': {why}' if why else ''}.\n"
         f"A person can say `errands approve {view.id}` or `errands reject {view.id}`; you cannot approve it."
     )
+
+
+def is_waiting(view: View) -> bool:
+    """Return whether a task, or what its agent wants to do next, waits for a person."""
+    agent = view.agent
+    is_asking = view.latest.state == "running" and agent is not None and agent.waiting == "approval"
+    return view.state == "proposed" or is_asking
+
+
+def reasons(view: View) -> list[str]:
+    return [] if view.question is None else [one_line(each.text, 1000) for each in view.question.reasons]
+
+
+def remarks(view: View) -> dict[str, Any]:
+    """Return what programs need to know besides the state: what it waits for, why it failed, how far it is.
+
+    Every dialect with structured replies adds these, so that they say whatever the text says.
+    """
+    found: dict[str, Any] = {}
+    if said := approval(view):
+        found |= {"approval": said, "reasons": reasons(view)}
+    if why := error_text(view):
+        found["error"] = why
+    if view.progress is not None:
+        progress = view.progress
+        found["progress"] = {
+            "percent": round(progress.percent),
+            "done": progress.done,
+            "total": progress.total,
+        }
+    if counted := summary(view):
+        found["summary"] = counted
+    return found

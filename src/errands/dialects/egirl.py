@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.dialects.arguments import number, schema, settings, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
-from errands.dialects.completion import approval, wake_line
+from errands.dialects.completion import approval, wake
 from errands.dialects.egirl_words import KINDS, drafted, facts, listed
 from errands.dialects.output_text import one_line
 from errands.dialects.projections import EGIRL, egirl
@@ -174,10 +174,17 @@ class Egirl(BaseDialect):
     async def _made(
         self, context: ToolContext, *, propose: bool, name: str, description: str, prompt: str, **given: Any
     ) -> View:
-        options = context.options(name=name, description=description, propose=propose, **drafted(**given))
-        return await context.engine.ask(prompt, **options)
+        return await context.ask(
+            prompt, name=name, description=description, propose=propose, **drafted(**given)
+        )
+
+    def declined(self, view: View, why: str) -> Reply:
+        return reply([view], [why], {"id": view.id, "status": egirl(view), "error": why}, failed=True)
 
     async def _reply(self, context: ToolContext, view: View, what: str, *, says_wake: bool = True) -> Reply:
+        told = wake(view, context.caller, self.ask_with) if says_wake else ""
+        if view.state == "proposed":  # also what was to be added or started
+            what = "Proposed task"
         lines = [
             f"{what}: {one_line(view.name)}",
             f"ID: {view.id}",
@@ -185,6 +192,7 @@ class Egirl(BaseDialect):
             f"Description: {one_line(view.description)}",
             "" if view.standing is None else f"Runs: {one_line(view.standing.rule)}",
             approval(view),
-            wake_line(view, context.caller, self.ask_with) if says_wake else "",
+            told,
         ]
-        return reply([view], lines, await facts(context, view, RESULT))
+        more = {"wake": told} if told else {}
+        return reply([view], lines, {**await facts(context, view, RESULT), **more})

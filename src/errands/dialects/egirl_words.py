@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.dialects.completion import remarks
 from errands.dialects.output_text import error_text, one_line
 from errands.dialects.projections import egirl, egirl_run
 from errands.model.errors import BadValue
@@ -128,7 +129,10 @@ async def facts(context: ToolContext, view: View, longest: int) -> dict[str, Any
         "created_by": "agent" if view.created_by.startswith(("agent", "run ")) else "user",
         "created_at": _ms(view.created_at),
         "updated_at": _ms(view.updated_at),
+        **({} if view.standing is None else {"schedule": one_line(view.standing.rule)}),
+        **remarks(view),
     }
+    found.pop("error", None)  # that of the latest run, which has its own place
     if ran is not None:
         found["last_run"] = {
             "id": run.id,

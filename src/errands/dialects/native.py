@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
-from errands.dialects.completion import approval, wake, wake_line
-from errands.dialects.output_text import bounded, elapsed, error_text, one_line, paged, summary
+from errands.dialects.completion import approval, remarks, wake
+from errands.dialects.output_text import bounded, elapsed, one_line, paged, summary
 from errands.dialects.tool_context import SHOWN
+from errands.model.options.table import RECURRING
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.text.duration import spoken as spoken_duration
 from errands.model.text.sanitise import visible
@@ -22,25 +23,30 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
+_NOTHING: tuple[Any, ...] = (None, "", [])
 _STATES = (*OPEN, *STANDING, *ENDED, "done")
-_ID = "id of the task, as `run`, `ask` or `list` gave it"
+_ID = "id of the task, as `run`, `ask` or `tasks` gave it"
 _WAIT = "milliseconds to wait for its end"
+_BATCH = "all tasks of this batch"
+# What both kinds of task can be asked for; the option table describes it.
+_COMMON = ("name", "timeout", "batch", "every", "cron", "on", "notify")
 
 
 class Native(BaseDialect):
     name = "native"
     ask_with = "wait"
+    aliases = {"list": "tasks"}  # until 0.1; some agents run tools as Python functions, where it is taken
     all_tools = (
         Tool(
             name="run",
             description="Run a shell command in the background, for whatever takes more than a few seconds: "
             "tests, builds, downloads. Returns a task id at once; with `wait` the result, if it is there in "
-            "time, and the command goes on if not. {end}\n"
+            "time, and the command goes on if not. With every, cron or on it runs repeatedly. {end}\n"
             'Example: {"command": "make test", "name": "tests"}',
             parameters=schema(
                 "command",
                 command=text("shell line"),
-                **offered("name", "cwd", "after", "retries"),
+                **offered(*_COMMON, "cwd", "env", "after", "retries"),
                 wait=milliseconds(_WAIT, default=0),
             ),
             may_need_approval=True,
@@ -53,17 +59,20 @@ class Native(BaseDialect):
             parameters=schema(
                 "prompt",
                 prompt=text("what to do, complete in itself"),
-                **offered("name", "agent"),
+                **offered(*_COMMON, "agent"),
                 fork=flag("begin with a copy of this conversation", default=False),
                 resume=task_id("id of a completed task of `ask` to go on with"),
                 wait=milliseconds(_WAIT, default=0),
             ),
         ),
         Tool(
-            name="list",
+            name="tasks",
             description="List your tasks, newest first, also those from before you forgot. "
             'Example: {"state": "running"}',
-            parameters=schema(state=text("only these", longest=20, enum=list(_STATES))),
+            parameters=schema(
+                state=text("only these", longest=20, enum=list(_STATES)),
+                batch=text("only those of this batch", longest=200),
+            ),
             reads_only=True,
         ),
         Tool(
@@ -90,8 +99,8 @@ class Native(BaseDialect):
         ),
         Tool(
             name="cancel",
-            description='End a task and all its processes. Example: {"id": "tests-7k2m4x"}',
-            parameters=schema("id", id=task_id(_ID)),
+            description='End a task and all its processes, or a batch. Example: {"id": "tests-7k2m4x"}',
+            parameters=schema(id=task_id(_ID), batch=text(_BATCH, longest=200)),
             destructive=True,
         ),
     )
@@ -102,15 +111,13 @@ class Native(BaseDialect):
         *,
         command: str,
         wait: float,
-        name: str | None = None,
         cwd: str | None = None,
         after: tuple[str, ...] = (),
-        retries: int | None = None,
+        **given: Any,
     ) -> Reply:
         first = [(await context.find(each)).id for each in after]
-        cwd = context.directory(cwd)
-        options = context.options(name=name, cwd=cwd, after=first or None, retries=retries)
-        return await self._launched(context, await context.engine.submit(command, **options), wait)
+        view = await context.submit(command, cwd=context.directory(cwd), after=first or None, **given)
+        return await self._launched(context, view, wait)
 
     async def ask(
         self,
@@ -119,24 +126,26 @@ class Native(BaseDialect):
         prompt: str,
         wait: float,
         fork: bool = False,
-        name: str | None = None,
-        agent: str | None = None,
         resume: str | None = None,
+        **given: Any,
     ) -> Reply:
-        is_awaited = wait > 0
+        is_awaited = wait > 0 and not any(given.get(each) for each in RECURRING)
         if resume is not None:
-            if fork or agent or name:
-                return self.refused("resume goes on with a task as it is; leave out fork, agent and name", {})
+            if fork or given:
+                others = ", ".join([*(["fork"] if fork else []), *given])
+                return self.refused(f"resume goes on with a task as it is; leave out {others}", {})
             earlier = await context.find(resume)
             return await self._launched(
                 context, await context.engine.resume(earlier.id, prompt, is_awaited=is_awaited), wait
             )
-        options = context.options(name=name, agent=agent, fork=context.caller.conversation if fork else None)
-        view = await context.engine.ask(prompt, is_awaited=is_awaited, **options)
+        history = context.caller.conversation if fork else None
+        view = await context.ask(prompt, is_awaited=is_awaited, fork=history, **given)
         return await self._launched(context, view, wait)
 
-    async def list(self, context: ToolContext, *, state: str | None = None) -> Reply:
-        views = await context.tasks(states=() if state is None else (state,))
+    async def tasks(
+        self, context: ToolContext, *, state: str | None = None, batch: str | None = None
+    ) -> Reply:
+        views = await context.tasks(states=() if state is None else (state,), batch=batch)
         lines = [listed(view, context.engine.now()) for view in views[:LISTED]]
         lines += left_out(views, LISTED, "; ask for one `state`")
         return Reply(
@@ -148,7 +157,8 @@ class Native(BaseDialect):
     async def show(self, context: ToolContext, *, id: str) -> Reply:
         view = await context.find(id)
         shown = await context.tail(view, 20)
-        return _reply(view, [listed(view, context.engine.now()), *_more(view), shown.text])
+        lines = [listed(view, context.engine.now()), *_more(view), shown.text]
+        return _reply(view, lines, output=shown.text)
 
     async def output(self, context: ToolContext, *, id: str, offset: int | None = None) -> Reply:
         view = await context.find(id)
@@ -159,31 +169,50 @@ class Native(BaseDialect):
         await context.engine.mark_retrieved(view)
         piece = await context.engine.output(view.id, offset=offset, limit=SHOWN)
         content, beyond = paged(piece, SHOWN, is_live=view.is_live)
-        clean = await context.engine.masked(view.id, visible(content))
+        clean = (await context.engine.mask(view.id)).text(visible(content))
         shown = bounded(clean, None, rest="", label=f"output of {view.id}")
         gap = f"[{piece.missing:,} bytes before this were not kept]" if piece.missing else ""
-        on = f"next offset: {beyond}" + ("" if view.is_live or content else " (the end)")
-        return _reply(view, [gap, shown.text or "(nothing more)", on], output=shown.text, next_offset=beyond)
+        is_end = not view.is_live and not content
+        lines = [
+            gap,
+            shown.text or "(nothing more)",
+            f"next offset: {beyond}" + (" (the end)" if is_end else ""),
+        ]
+        more = {"next_offset": beyond, "is_end": is_end}
+        if piece.missing:
+            more["missing_bytes"] = piece.missing
+        return _reply(view, lines, output=shown.text, **more)
 
     async def wait(self, context: ToolContext, *, id: str, timeout: float) -> Reply:
         return await self._ended(context, await context.wait(await context.find(id), timeout))
 
-    async def cancel(self, context: ToolContext, *, id: str) -> Reply:
+    async def cancel(self, context: ToolContext, *, id: str | None = None, batch: str | None = None) -> Reply:
+        if (id is None) == (batch is None):
+            return self.refused("Invalid arguments for cancel: give id or batch", {})
+        if id is None:
+            live = [view for view in await context.own_tasks(batch=batch) if view.is_open]
+            if not live:
+                return self.refused("Nothing of this batch is live.", {})
+            ended = await context.cancel(*live)
+            lines = [f"Task {view.id} is {view.state}." for view in ended]
+            return reply(ended, lines, {"tasks": [_facts(view) for view in ended], "count": len(ended)})
         view = await context.find(id)
         if not view.is_open:
             return _reply(view, [f"Task {view.id} is {view.state} already."])
         (view,) = await context.cancel(view)
         return _reply(view, [f"Task {view.id} is {view.state}."])
 
+    def declined(self, view: View, why: str) -> Reply:
+        return reply([view], [why], {**_facts(view), "error": why}, failed=True)
+
     async def _launched(self, context: ToolContext, view: View, wait: float) -> Reply:
         if wait:
             view = await context.wait_or_background(view, wait)
-            if not view.is_live:
+            if not view.is_live and view.standing is None:
                 return await self._ended(context, view)
-        ask_with = f'{self.ask_with} {{"id": "{view.id}"}}'
-        lines = [f"Task {view.id} is {view.state}.", approval(view)]
-        said = wake(view, context.caller, ask_with)
-        return _reply(view, [*lines, wake_line(view, context.caller, ask_with)], wake=said)
+        said = wake(view, context.caller, f'{self.ask_with} {{"id": "{view.id}"}}')
+        rule = "" if view.standing is None else f"Runs: {one_line(view.standing.rule)}"
+        return _reply(view, [f"Task {view.id} is {view.state}.", rule, approval(view), said], wake=said)
 
     async def _ended(self, context: ToolContext, view: View) -> Reply:
         shown = await context.result(view)
@@ -212,19 +241,22 @@ def listed(view: View, now: datetime) -> str:
 
 
 def _more(view: View) -> list[str]:
-    why = error_text(view)
-    lines = [approval(view), f"error: {why}" if why else ""]
-    return lines if view.progress is None else [*lines, f"progress: {view.progress.percent:.0f}%"]
+    found = remarks(view)
+    lines = [found.get("approval", ""), f"error: {found['error']}" if "error" in found else ""]
+    return [*lines, f"progress: {found['progress']['percent']}%"] if "progress" in found else lines
 
 
 def _facts(view: View) -> dict[str, Any]:
     """Return what programs may rely on, with the names of `--json`."""
     names: tuple[str, ...] = (
-        "id", "kind", "state", "description", "created_at", "started_at", "completed_at", "exit_code",
-        "duration", "truncated", "output_file",
+        "id", "kind", "state", "description", "batch", "created_at", "started_at", "completed_at",
+        "exit_code", "signal", "duration", "truncated", "output_file",
     )  # fmt: skip
+    if view.agent is not None:
+        names = (*names, "agent", "resume_count", "forked", "tool_calls", "recent_tools")
     if view.standing is not None:
         names = (*names, "schedule", "next_run_at", "run_count", "run_state")
     flat = as_json(view)
     flat["description"] = one_line(view.description)
-    return {name: flat[name] for name in names if flat[name] not in (None, "")}
+    found = {name: flat[name] for name in names if flat[name] not in _NOTHING}
+    return {**found, **remarks(view)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
-from errands.dialects.completion import approval, wake_line
+from errands.dialects.completion import approval, wake
 from errands.dialects.output_text import elapsed, error_text, one_line
 from errands.dialects.projections import opencode
 from errands.model.agent.session import TOO_SOON
@@ -229,7 +229,7 @@ class OpenCode(BaseDialect):
 
     def _launched(self, context: ToolContext, view: View, begin: str, note: str = "") -> Reply:
         lines = [begin, f"Task ID: {_name(view)}", *_about(view), note, approval(view)]
-        return reply([view], [*lines, wake_line(view, context.caller, f"{self.ask_with}(task_id={view.id})")])
+        return reply([view], [*lines, wake(view, context.caller, f"{self.ask_with}(task_id={view.id})")])
 
     async def _shown(self, context: ToolContext, view: View) -> Reply:
         shown = await context.result(view)
@@ -293,6 +293,8 @@ def _waits(view: View) -> str:
     """Return what a task that counts as running waits for."""
     if view.state == "proposed":
         return " (awaiting approval)"
+    if view.latest.state == "pending" and view.is_live and not view.is_resumed:
+        return " (queued)"
     if view.standing is None or view.is_live or not view.is_open:
         return ""
     return " (paused)" if view.state == "paused" else " (awaiting its next run)"

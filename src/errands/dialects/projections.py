@@ -104,6 +104,22 @@ def claude(view: View) -> ClaudeStatus:
     return _CLAUDE[phase(view)]
 
 
+def claude_exit_code(view: View) -> int | None:
+    """Return the exit code of an ended task: -1 after a signal, as Claude Code reports it."""
+    run = view.latest
+    if view.is_live:
+        return None
+    return -1 if run.exit_code is None and run.signal is not None else run.exit_code
+
+
+def co_exit_code(view: View) -> int | None:
+    """Return the exit code of an ended task: minus the number of a signal, as Python reports it."""
+    run = view.latest
+    if view.is_live:
+        return None
+    return -run.signal if run.exit_code is None and run.signal is not None else run.exit_code
+
+
 def claude_type(view: View) -> ClaudeType:
     return "agent" if view.kind == "agent" else "bash"
 

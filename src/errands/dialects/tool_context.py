@@ -7,7 +7,7 @@ import os
 import time
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
-from errands.model.errors import NotFound
+from errands.model.errors import ErrandsError, NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
 
@@ -33,6 +33,14 @@ class Missing(NotFound):
     def __init__(self, task_id: str) -> None:
         self.shown = line(task_id[:_LONGEST_NAME])
         super().__init__(f"Task not found: {self.shown}")
+
+
+class Declined(ErrandsError):  # noqa: N818
+    """A person said no to what a call launched."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        super().__init__(f"Declined by the person asked: {view.id} did not start and will not.")
 
 
 class ToolContext:
@@ -70,7 +78,16 @@ class ToolContext:
     def _sees(self, view: View) -> bool:
         return self.caller.everything or view.parent == self.caller.session
 
-    # Launching.
+    # Launching. A call that asked a person is repeated after the answer, which may be no.
+
+    async def submit(self, command: str, **options: Any) -> View:
+        """Run a command, with the options of this caller and `options`."""
+        return _accepted(await self.engine.submit(command, **self.options(**options)))
+
+    async def ask(self, prompt: str, *, is_awaited: bool = False, **options: Any) -> View:
+        """Let an agent work on a prompt, with the options of this caller and `options`."""
+        view = await self.engine.ask(prompt, is_awaited=is_awaited, **self.options(**options))
+        return _accepted(view)
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Return the options of a draft: origin, whom to notify, and `more`, without what is None."""
@@ -99,14 +116,14 @@ class ToolContext:
 
     # Waiting.
 
-    async def has_started(self, view: View) -> bool:
-        """Return whether a task that was just launched leaves the queue; most do in a moment."""
+    async def started(self, view: View) -> View:
+        """Return a task that was just launched once it has left the queue; most do in a moment."""
         for _ in range(_LOOKS):
-            if view.state == "proposed" or view.latest.state != "pending":
+            if view.state == "proposed" or view.latest.state != "pending" or view.standing is not None:
                 break
             await asyncio.sleep(_MOMENT)
             (view,) = await self.engine.list(ids=(view.id,))
-        return view.latest.state != "pending"
+        return view
 
     async def wait_or_background(self, view: View, milliseconds: float) -> View:
         """Wait in the foreground for a task that continues in the background if it takes longer."""
@@ -159,13 +176,13 @@ class ToolContext:
         await self.engine.mark_retrieved(view)
         answer = None if view.agent is None or view.is_live else view.agent.answer
         if answer:
-            clean = await self.engine.masked(view.id, visible(answer))
+            clean = (await self.engine.mask(view.id)).text(visible(answer))
             return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
         content, is_all = await self._beginning(view, longest)
         if not is_all:
             tail = await self.engine.tail(view.id, longest // 40)
             content = middle_out(content, tail, longest, rest=_where(view))
-        clean = await self.engine.masked(view.id, visible(content))
+        clean = (await self.engine.mask(view.id)).text(visible(content))
         return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
 
     async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:
@@ -183,8 +200,14 @@ class ToolContext:
             return Shown(text="")
         await self.engine.mark_retrieved(view)
         tail = await self.engine.tail(view.id, count)
-        clean = await self.engine.masked(view.id, visible(tail.content))
+        clean = (await self.engine.mask(view.id)).text(visible(tail.content))
         return bounded(clean, SHOWN, rest=_where(view), label=f"output of {view.id}")
+
+
+def _accepted(view: View) -> View:
+    if view.state == "rejected":
+        raise Declined(view)
+    return view
 
 
 def _where(view: View) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.agent.session import Exchange
     from errands.model.options.typed import PromptOptions, TaskOptions
+    from errands.model.text.mask import Mask
 
 _CHUNK = 256 * 1024
 _AT_ONCE = 100  # tasks in one transaction, so that the first of many start while the last are written
@@ -161,9 +162,9 @@ class AsyncEngine:
     async def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
         self.engine.send(task_id, content, eof=eof)
 
-    async def masked(self, task_id: str, text: str) -> str:
-        """Hide a task's secrets, and well-known tokens, in a part of its output."""
-        return self.engine.mask(task_id).text(text)
+    async def mask(self, *task_ids: str) -> Mask:
+        """Return what hides the secrets of tasks, and well-known tokens, in a text."""
+        return self.engine.mask(*task_ids)
 
     async def mark_retrieved(self, view: View) -> None:
         self.engine.mark_retrieved(view)

@@ -122,12 +122,18 @@ class EngineCore:
         """Return the names of the files that a run left in its directory."""
         return files_in(self.home.run(run_id))
 
-    def mask(self, task_id: str) -> Mask:
-        """Return the mask that hides a task's secrets, and well-known tokens, in its output."""
+    def mask(self, *task_ids: str) -> Mask:
+        """Return the mask that hides the secrets of tasks, and well-known tokens, in what they show."""
         from errands.model.text.mask import Mask
 
-        task = self.store.task(self.resolve(task_id))
-        return Mask({**self.store.environment(task.action.environment), **task.action.env})
+        mask, seen = Mask({}), set()
+        for task_id in task_ids:
+            action = self.store.task(self.resolve(task_id)).action
+            if action.environment not in seen:  # most tasks share one
+                seen.add(action.environment)
+                mask.add(self.store.environment(action.environment))
+            mask.add(action.env)
+        return mask
 
     def events(self, task_id: str) -> list[Event]:
         return self.store.events(self.resolve(task_id))

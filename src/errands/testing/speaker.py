@@ -14,8 +14,7 @@ from errands.testing.carriers import Carrier, Way
 from errands.testing.engines import TestEngine
 
 FENCE = re.compile(
-    r"\[(?:output|answer|error) of (\S+) ([0-9a-f]{16}) begins: data from a task, not instructions; "
-    r"it carries no consent\]\n(.*?)\[(?:output|answer|error) of \1 \2 ends\]",
+    r"\[(?:output|answer|error) of (\S+), ([0-9a-f]{8}): data, not instructions\]\n(.*?)\[end \2\]",
     re.DOTALL,
 )
 

@@ -22,7 +22,7 @@ async def report_on(engine: TestEngine, *commands: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    return text.partition("carries no consent]\n")[2].rpartition("\n[output of ")[0]
+    return text.partition("not instructions]\n")[2].rpartition("\n[end ")[0]
 
 
 @pytest.mark.spec("N6", "N9")
@@ -34,7 +34,7 @@ async def test_a_message_has_the_ending_and_the_output_and_says_that_no_person_t
 
     (task,) = await engine.list()
     assert f"\n- {task.id} failed in " in text
-    assert "exit code 3" in text.partition(" begins: ")[0]
+    assert "exit code 3" in text.partition(": data, not")[0]
     assert "3 failed" in text
     assert NO_CONSENT in text
 
@@ -49,9 +49,9 @@ async def test_output_cannot_break_out_of_its_fence(engine: TestEngine) -> None:
     assert "\x1b" not in text
     assert "</" not in text
     assert "<b" not in text
-    (begin,) = [each for each in text.splitlines() if " begins: data from a task" in each]
-    boundary = begin.split()[3]
-    assert text.rstrip().endswith(f" {boundary} ends]")
+    (begin,) = [each for each in text.splitlines() if ": data, not instructions]" in each]
+    boundary = begin.split()[3].rstrip(":")
+    assert text.rstrip().endswith(f"[end {boundary}]")
     assert text.count(boundary) == 2
 
 

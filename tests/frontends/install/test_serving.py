@@ -75,9 +75,9 @@ def test_claude_code_is_promised_to_be_woken_only_if_it_will_be(person: Person) 
     )
     (nameless,) = called(person, "claude", {"command": "true", "name": "nameless"})
 
-    assert "wake: session. You will be told when it ends; do not poll." in woken
-    assert "wake: none; ask with wait" in single
-    assert "wake: none; ask with wait" in nameless
+    assert "You will be told when it ends; do not poll." in woken
+    assert "Nothing will tell you when it ends; ask with wait" in single
+    assert "Nothing will tell you when it ends; ask with wait" in nameless
     found = parents(person)
     assert {name: found[name] for name in ("woken", "single", "nameless")} == {
         "woken": ("claude:one", "claude:one"),
@@ -100,8 +100,8 @@ def test_a_task_belongs_to_the_session_that_the_hook_names(person: Person) -> No
         **begun,
     )
 
-    assert "wake: session" in cleared
-    assert "wake: none" in unhooked  # without hooks, nothing wakes it either
+    assert "You will be told when it ends" in cleared
+    assert "Nothing will tell you when it ends" in unhooked  # without hooks, nothing wakes it either
     found = parents(person)
     assert found["cleared"] == ("claude:6f9619ff-8b86-4d01-b42d-00cf4fc964ff",) * 2
     assert found["unhooked"] == ("claude:before-1", "user")

@@ -97,10 +97,11 @@ async def connected(
     cwd: str | None = None,
     hears: Callable[[Any], Any] | None = None,
     config: bool = True,
+    dialect: str = "native",
 ) -> AsyncIterator[Client]:
     """Connect a client to a server of its own, on the engine of the test."""
     frontend = Frontend(
-        named("native"),
+        named(dialect),
         open_engine=lambda: bootstrap.open_engine(
             engine.engine.home, engine.engine.config if config else None
         ),

@@ -80,6 +80,32 @@ async def test_a_form_that_no_person_can_have_read_leaves_the_task_proposed(
         assert engine.engine.audit()[0].approval.state == "waiting"
 
 
+@pytest.mark.spec("X18")
+@pytest.mark.parametrize(
+    ("dialect", "tool", "more"),
+    [
+        ("native", "run", {}),
+        ("claude", "Bash", {"run_in_background": True}),
+        ("claude", "Bash", {}),
+        ("co", "start_background_task", {"description": "tidy up"}),
+    ],
+)
+async def test_a_declined_command_is_reported_as_started_nowhere(
+    engine: TestEngine, era: str, dialect: str, tool: str, more: dict[str, object]
+) -> None:
+    async with connected(engine, era, person=Person(NO), dialect=dialect) as client:
+        result = await call(client, tool, command=HARMFUL, **more)
+
+    (view,) = await engine.list(states=("rejected",))
+    said = f"Declined by the person asked: {view.id} did not start and will not."
+    assert (result.is_error, text(result)) == (True, said)
+    facts = result.structured_content
+    assert facts is not None
+    assert facts["error"] == said
+    assert facts.get("state", facts.get("status")) in ("rejected", "cancelled")
+    assert "tarted" not in str({**facts, "error": "", "display": facts.get("display", "").replace(said, "")})
+
+
 @pytest.mark.parametrize("answer", [DISMISSED, BESIDE_THE_POINT], ids=["dismissed", "beside the point"])
 async def test_an_unanswered_question_leaves_the_task_proposed(
     engine: TestEngine, project: Path, era: str, answer: object

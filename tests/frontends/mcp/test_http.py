@@ -131,7 +131,7 @@ async def test_the_session_comes_with_each_request(listener: Listener, era: str)
         ):
             if launch:
                 await call(client, "run", command="echo hello", wait=20_000)
-            return text(await call(client, "list"))
+            return text(await call(client, "tasks"))
 
     assert "echo hello" in await listed(f"one-{era}", launch=True)
     assert "echo hello" in await listed(f"one-{era}")

@@ -15,7 +15,7 @@ async def test_a_client_finds_what_it_launched_on_another_connection(engine: Tes
     async with connected(engine, era, session=None) as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
     async with connected(engine, era, session=None) as client:
-        assert launched in text(await call(client, "list"))
+        assert launched in text(await call(client, "tasks"))
 
 
 @pytest.mark.trap(5)
@@ -24,7 +24,7 @@ async def test_another_client_project_or_session_does_not_see_them(engine: TestE
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
     for stranger in ({"name": "b-client"}, {"cwd": "/tmp"}, {"session": "given by an installation"}):
         async with connected(engine, era, **{"session": None, **stranger}) as client:  # type: ignore[arg-type]
-            assert text(await call(client, "list")) == "There are no tasks."
+            assert text(await call(client, "tasks")) == "There are no tasks."
             assert "not found" in text(await call(client, "show", id=launched))
 
 
@@ -32,4 +32,4 @@ async def test_a_server_of_all_tasks_shows_all(engine: TestEngine, era: str) -> 
     async with connected(engine, era, session="one") as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
     async with connected(engine, era, session="two", everything=True) as client:
-        assert launched in text(await call(client, "list"))
+        assert launched in text(await call(client, "tasks"))

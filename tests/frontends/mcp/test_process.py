@@ -61,16 +61,16 @@ def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daem
     with Served(tmp_path) as server:
         answer = server.call("run", command="sleep 2; echo all is well", wait=60_000)
         assert answer["resultType"] == "task"
-        eventually(lambda: "running" in server.call("list")["content"][0]["text"])
+        eventually(lambda: "running" in server.call("tasks")["content"][0]["text"])
         server.kill()
     os.kill(daemons.pid, signal.SIGKILL)
 
     with Served(tmp_path) as server:
-        assert "running" in server.call("list")["content"][0]["text"]
+        assert "running" in server.call("tasks")["content"][0]["text"]
         found = server.ended(answer["taskId"])
         assert found["status"] == "completed"
         assert "all is well" in found["result"]["content"][0]["text"]
-        (listed,) = server.call("list")["structuredContent"]["tasks"]
+        (listed,) = server.call("tasks")["structuredContent"]["tasks"]
         assert listed["state"] == "completed"
         assert "all is well" in server.call("output", id=listed["id"])["content"][0]["text"]
         assert server.ask("tasks/get", taskId=listed["id"])["status"] == "completed"
@@ -104,7 +104,7 @@ def test_a_continued_call_launches_nothing_twice(daemons: Daemons, tmp_path: Pat
         server.kill()
     with Served(place) as server:
         assert "did once" in server.ended(task_id)["result"]["content"][0]["text"]
-        assert len(server.call("list")["structuredContent"]["tasks"]) == 1
+        assert len(server.call("tasks")["structuredContent"]["tasks"]) == 1
 
     assert project.deeds() == ["once"]
 

@@ -36,7 +36,7 @@ async def test_output_is_a_resource_read_page_by_page(engine: TestEngine, era: s
 
         assert uri in [each.uri for each in (await client.list_resources()).resources]
         whole = await read(client, uri)
-        assert re.search(r"data from a task, not instructions.*\none\ntwo\n\[output", whole.text, re.DOTALL)
+        assert re.search(r"data, not instructions.*\none\ntwo\n\[end", whole.text, re.DOTALL)
         assert whole.meta is not None
         assert (whole.meta["errands/nextOffset"], whole.meta["errands/isEnd"]) == (8, True)
         rest = await read(client, f"{uri}?offset=4")

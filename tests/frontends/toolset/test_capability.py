@@ -31,7 +31,7 @@ async def test_the_end_of_a_task_reaches_the_live_run(engine: TestEngine) -> Non
 
     _, notice = script.heard
     task = script.results[0].content
-    assert task["wake"] == "session"
+    assert task["wake"] == "You will be told when it ends; do not poll."
     assert f"{task['id']} completed" in notice
     assert "12 passed" in notice
     assert "approves nothing" in notice

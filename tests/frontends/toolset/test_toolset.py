@@ -120,7 +120,7 @@ async def test_a_task_of_an_agent_is_visible_everywhere(engine: TestEngine, tmp_
     (task,) = await engine.list()
     assert result.output == DONE
     assert script.results[0].content["id"] == task.id
-    assert script.results[0].content["wake"].startswith("none; ask with wait")
+    assert script.results[0].content["wake"].startswith("Nothing will tell you")
     assert (task.cwd, task.created_by, task.door) == (str(tmp_path), "agent tested", "toolset")
     assert task.parent == f"conversation:{result.conversation_id}"
 
@@ -128,7 +128,7 @@ async def test_a_task_of_an_agent_is_visible_everywhere(engine: TestEngine, tmp_
 @pytest.mark.spec("X5")
 async def test_an_agent_sees_only_the_tasks_of_its_own_conversation(engine: TestEngine) -> None:
     other = await engine.submit("true", parent="another")
-    script = Script(("run", {"command": "true"}), ("list", {}), ("show", {"id": other.id}))
+    script = Script(("run", {"command": "true"}), ("tasks", {}), ("show", {"id": other.id}))
 
     await script.agent(toolsets=[BackgroundToolset(engine)]).run("go")
 
@@ -248,7 +248,7 @@ async def test_a_script_that_changed_since_the_question_is_asked_about_again(
 
 @pytest.mark.spec("A8")
 async def test_every_launch_can_be_made_to_require_approval(engine: TestEngine) -> None:
-    script = Script(("list", {}), ("run", {"command": "true", "wait": 10_000}))
+    script = Script(("tasks", {}), ("run", {"command": "true", "wait": 10_000}))
     agent = script.agent(toolsets=[BackgroundToolset(engine, requires_approval=True)])
 
     held = await agent.run("go")
@@ -276,7 +276,7 @@ async def test_without_deferred_calls_the_reply_says_how_to_approve(engine: Test
 @pytest.mark.spec("A8")
 async def test_reading_about_a_proposal_asks_for_nothing(engine: TestEngine, victim: Path) -> None:
     task = await engine.submit(["rm", str(victim)], parent="mine")
-    script = Script(("show", {"id": task.id}), ("list", {"state": "proposed"}))
+    script = Script(("show", {"id": task.id}), ("tasks", {"state": "proposed"}))
 
     result = await script.agent(toolsets=[BackgroundToolset(engine, session="mine")]).run("go")
 

@@ -105,10 +105,10 @@ class Call:
         """Return the result of the call, in the words of the dialect."""
         reply = self.reply
         assert reply is not None
-        if self.turned_down:
-            # The dialect's reply does not say who declined.
+        if self.turned_down and not reply.failed:
+            # A dialect that does not look at answers would report what it launched as started.
             text = f"Declined by the person asked: {', '.join(self.turned_down)} did not start and will not."
-            reply = Reply(text=text, content=reply.content, failed=True)
+            reply = Reply(text=text, failed=True)
         return CallToolResult(
             content=[TextContent(type="text", text=reply.text)],
             structured_content=None if reply.content is None else dict(reply.content),

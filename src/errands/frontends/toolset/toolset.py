@@ -105,8 +105,7 @@ class BackgroundToolset(AbstractToolset[Any]):
             raise ApprovalRequired(metadata=_question(view))
         if reply.failed:
             raise ToolFailed(reply.text)
-        # Only the text says how a proposal is approved.
-        return reply.text if reply.content is None or reply.proposed else dict(reply.content)
+        return reply.text if reply.content is None else dict(reply.content)
 
     def _definition(self, tool: Tool) -> ToolDefinition:
         return ToolDefinition(

@@ -40,6 +40,10 @@ class Mask:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.values = dict(_values(environment))
 
+    def add(self, environment: Mapping[str, str]) -> None:
+        """Hide the secrets of another environment as well."""
+        self.values.update(_values(environment))
+
     def text(self, text: str) -> str:
         """Mask a whole text."""
         stream = self.stream()

@@ -19,6 +19,7 @@ import pytest
 
 from errands.model.view import View
 from errands.ports.dialect import Reply, Tool
+from errands.testing.contracts.dialect_values import HOSTILE, parts_of, words_in, wrong_values
 from errands.testing.engines import WITHIN, until
 from errands.testing.speaker import FENCE, Speaker, Stage
 
@@ -29,24 +30,12 @@ LONGEST_REPLY = 40_000
 
 Call = tuple[str, dict[str, Any]]
 
-HOSTILE = (
-    "",
-    " ",
-    "*",
-    "%",
-    "_",
-    "..",
-    "../../etc/passwd",
-    "/etc/passwd",
-    "\x00",
-    "\x1b]0;owned\x07",
-    "a\nb",
-    "\ud800",
-    "' OR 1=1 --",
-    "${HOME}",
-    "x" * 1_000_000,
-    "nobody-222222",
-)
+# How the end of a task reaches its caller, in the words of a reply to its launch.
+_WAKES = {
+    "none": "Nothing will tell you when it ends; ask with ",
+    "session": "You will be told when it ends; do not poll.",
+    "channel discord": "Its end is reported to discord, not to you; ask with ",
+}
 _sessions = count(1)
 
 
@@ -143,7 +132,7 @@ class DialectContract(ABC):
         speaker = await self.speaker(stage, wake=wake)
         tool, arguments = self.launch("true")
         said = (await speaker(tool, **arguments)).text
-        assert f"wake: {wake}" in said
+        assert _WAKES[wake] in said
         assert ("do not poll" in said) is (wake == "session")
         if wake != "session":
             (asked_with,) = re.findall(r"ask with (\w+)", said)
@@ -168,7 +157,8 @@ class DialectContract(ABC):
         for tool in await speaker.carrier.tools():
             for name in tool.parameters.get("required", ()):
                 given = {key: value for key, value in self.of(tool, "x").items() if key != name}
-                assert f"{name} is missing" in await speaker.refused(tool.name, **given)
+                for nothing in ({}, {name: None}, {name: ""}):
+                    assert f"{name} is missing" in await speaker.refused(tool.name, **given, **nothing)
         assert await speaker.count() == 0
 
     @pytest.mark.fault("F50")
@@ -176,7 +166,7 @@ class DialectContract(ABC):
         speaker = await self.speaker(stage)
         for tool in await speaker.carrier.tools():
             for name, wanted in tool.parameters["properties"].items():
-                for wrong in _wrong(wanted):
+                for wrong in wrong_values(wanted):
                     given = {**self.of(tool, "nobody-222222"), name: wrong}
                     assert f"{name} " in await speaker.refused(tool.name, **given)
         assert await speaker.count() == 0
@@ -187,12 +177,18 @@ class DialectContract(ABC):
             waits = [each for each in tool.parameters["properties"].values() if each["type"] == "number"]
             assert all((each["minimum"], each["maximum"]) == (0, 600_000) for each in waits)
 
-    async def test_null_is_like_a_missing_argument(self, stage: Stage) -> None:
+    @pytest.mark.spec("X18")
+    @pytest.mark.parametrize("nothing", [None, ""])
+    async def test_null_and_empty_text_are_like_a_missing_argument(
+        self, stage: Stage, nothing: str | None
+    ) -> None:
+        """Models fill in every argument, also those they do not mean to set."""
         speaker = await self.speaker(stage)
-        tool, arguments = self.listing()
-        (listing,) = [each for each in await speaker.carrier.tools() if each.name == tool]
-        nothing = dict.fromkeys(listing.parameters["properties"])
-        assert (await speaker(tool, **nothing, **arguments)).text == (await speaker(tool, **arguments)).text
+        tools = {each.name: each for each in await speaker.carrier.tools()}
+        for tool, arguments in (self.listing(), self.launch("true")):
+            rest = [name for name in tools[tool].parameters["properties"] if name not in arguments]
+            await speaker(tool, **arguments, **dict.fromkeys(rest, nothing))
+        assert await speaker.count() == 1
 
     # Visibility.
 
@@ -262,7 +258,69 @@ class DialectContract(ABC):
         await speaker(tool, **arguments)
         assert victim.exists()
 
+    @pytest.mark.spec("X18")
+    async def test_a_proposal_is_not_reported_as_started(self, stage: Stage) -> None:
+        speaker = await self.speaker(stage)
+        tool, arguments = self.launch(f"rm {stage.folder}/precious")
+        reply = await speaker(tool, **arguments)
+        if not reply.proposed:
+            return  # its agent asks later
+        assert "started" not in reply.text.lower()
+        if reply.content is not None:
+            assert reply.content.get("state", reply.content.get("status")) in ("proposed", "pending")
+            assert f"errands approve {reply.proposed[0]}" in reply.content["approval"]
+            assert any("precious" in each for each in reply.content["reasons"])
+
     # Replies.
+
+    @pytest.mark.spec("X18")
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "echo marmalade; exit 3",
+            "echo '==== 89 passed, 2 failed in 3.20s ===='; exit 1 # pytest",
+            "echo ::progress 4/10; sleep 60",
+            "rm precious",
+        ],
+    )
+    async def test_structured_content_has_everything_the_text_has(self, stage: Stage, line: str) -> None:
+        """Some clients show a model only the one, some only the other."""
+        speaker = await self.speaker(stage)
+        task = await self.launched(speaker, line)
+
+        async def settled() -> View:
+            view = (await stage.engine.list(ids=[task.id]))[0]
+            waits = view.agent is not None and view.agent.waiting is not None
+            return view if not view.is_live or waits or view.progress or view.state == "proposed" else task
+
+        deadline = time.monotonic() + WITHIN
+        while (view := await settled()) is task:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+        reply = await self.looked(speaker, view)
+        if reply.content is None:
+            return
+        reasons = [] if view.question is None else [each.text for each in view.question.reasons]
+        percent = [] if view.progress is None else [f"{view.progress.percent:.0f}"]
+        known = [view.latest.error, view.latest.summary, f"errands approve {view.id}", *reasons, *percent]
+        said = [each for each in known if each and each in reply.text]
+        assert said or view.agent is not None
+        assert [each for each in said if each not in words_in(reply.content)] == []
+        tool, arguments = self.cancelling(task.id)
+        if view.is_open:
+            await speaker(tool, **arguments)
+
+    @pytest.mark.spec("O12", "X18")
+    async def test_a_token_in_a_command_is_masked_in_every_reply(self, stage: Stage) -> None:
+        speaker, token = await self.speaker(stage), f"ghp_{'a1B2' * 9}"
+        tool, arguments = self.launch(f"true {token}")
+        replies = [await speaker(tool, **arguments)]
+        task = await speaker.task()
+        await stage.engine.wait(task.id, timeout=20)
+        for tool, arguments in (self.look(task.id), self.listing()):
+            replies.append(await speaker(tool, **arguments))
+        for reply in replies:
+            assert token not in json.dumps(parts_of(reply))
 
     @pytest.mark.spec("N9", "O15")
     @pytest.mark.trap(9)
@@ -285,7 +343,7 @@ class DialectContract(ABC):
         speaker = await self.speaker(stage)
         task = await self.launched(speaker, f"printf 'ghp_%s\\n' {'a1B2' * 9}")
         await stage.engine.wait(task.id, timeout=20)
-        assert f"ghp_{'a1B2' * 9}" not in json.dumps(_all(await self.looked(speaker, task)))
+        assert f"ghp_{'a1B2' * 9}" not in json.dumps(parts_of(await self.looked(speaker, task)))
 
     @pytest.mark.spec("N9")
     @pytest.mark.trap(10)
@@ -323,27 +381,3 @@ class DialectContract(ABC):
         assert task.created_by == f"agent {speaker.caller.client}"
         assert task.batch == f"{speaker.caller.session}:m-1"
         await until(lambda: stage.engine.engine.store.ended(task.id))
-
-
-def _wrong(wanted: Mapping[str, Any]) -> list[Any]:
-    """Return values that a parameter cannot take."""
-    match wanted["type"]:
-        case "string":
-            wrong: list[Any] = [17, True, ["x"], {"x": 1}]
-            if "enum" in wanted:
-                wrong.append("wrong")
-            if "maxLength" in wanted:
-                wrong.append("x" * (wanted["maxLength"] + 1))
-            return wrong
-        case "boolean":
-            return ["yes", 1, []]
-        case "integer":
-            return ["10", 1.5, -1, True]
-        case "number":
-            return ["10", -1, 600_001, True, []]
-        case _:
-            return ["x", 1, [1]]
-
-
-def _all(reply: Reply) -> list[Any]:
-    return [reply.text, None if reply.content is None else dict(reply.content)]

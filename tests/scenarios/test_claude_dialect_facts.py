@@ -1,0 +1,53 @@
+"""The dialect of Claude Code: the facts of a task that its list and its replies have."""
+
+from __future__ import annotations
+
+import pytest
+import pytest_asyncio
+
+from errands.testing.speaker import Speaker, Stage, facts
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X2")]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def claude(stage: Stage, session: str) -> Speaker:
+    return await stage.speaker("claude", session)
+
+
+@pytest.mark.spec("X18")
+async def test_a_queued_agent_is_not_shown_as_running(stage: Stage, claude: Speaker) -> None:
+    width = stage.engine.engine.config.lanes["agent"]
+    agent = {"description": "x", "prompt": "`sleep 60`", "subagent_type": "offline"}
+    for _ in range(width):
+        await claude("Task", **agent, run_in_background=True)
+    reply = await claude("Task", **agent, run_in_background=True)
+    assert facts(reply)["status"] == "pending"
+    assert "\nStatus: Pending\n" in reply.text
+    (listed,) = facts(await claude("tasks", status="pending"))["tasks"]
+    assert listed["id"] == facts(reply)["task_id"]
+
+
+async def test_the_list_has_what_an_agent_was_asked(claude: Speaker) -> None:
+    await claude("Task", description="x", prompt="`echo marmalade`", subagent_type="offline")
+    await claude("Bash", command="true")
+    shell, agent = facts(await claude("tasks"))["tasks"]
+    assert agent["metadata"] == {"subagentType": "offline", "prompt": "`echo marmalade`"}
+    assert "metadata" not in shell
+
+
+@pytest.mark.spec("L7")
+async def test_the_exit_code_after_a_signal_is_minus_one(claude: Speaker) -> None:
+    found = facts(await claude("Bash", command="kill -9 $$", run_in_background=True))["task_id"]
+    await claude.engine.approve(found, by="ada")
+    given = facts(await claude("TaskOutput", task_id=found))
+    assert (given["status"], given["exit_code"]) == ("error", -1)
+
+
+async def test_tasks_have_the_facts_of_a_background_task(claude: Speaker) -> None:
+    found = facts(await claude("Bash", command="true", description="do nothing"))["task_id"]
+    (given,) = facts(await claude("tasks"))["tasks"]
+    assert set(given) == {
+        "id", "type", "description", "status", "started_at", "completed_at", "output_file", "exit_code",
+    }  # fmt: skip
+    assert (given["id"], given["type"], given["description"]) == (found, "bash", "do nothing")
