@@ -47,10 +47,12 @@ def fingerprint(path: str) -> str:
 
 def search_path(name: str, path: str, cwd: str) -> tuple[str, str]:
     """Find a program by its bare name, as a shell does: the entry of PATH, and the file ("" if none)."""
+    if "\0" in name:
+        return "", ""
     for entry in path.split(":"):
         is_plain = entry.startswith("/") and not entry.endswith("/")
         found = f"{entry}/{name}" if is_plain else os.path.join(cwd, entry, name)
-        if os.path.isfile(found) and os.access(found, os.X_OK):
+        if os.access(found, os.X_OK) and os.path.isfile(found):
             return entry, found
     return "", ""
 

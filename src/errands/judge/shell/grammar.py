@@ -227,16 +227,18 @@ def _found(tree: Node) -> Iterator[Step]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
+        children = node.children
         if node.type == "command":
             words = []
-            for child in node.children:
-                if child.type in _SAID:
+            for child in children:
+                kind = child.type
+                if kind in _SAID:
                     words.append(_guess(child))
-                elif child.type.endswith(("expansion", "substitution")):
+                elif kind.endswith(("expansion", "substitution")):
                     words.append(Word(text=_text(child), literal=False))
             if words:
                 yield Step(words=tuple(words), before=";")
-        waiting.extend(reversed(node.children))
+        waiting += [child for child in reversed(children) if child.child_count]
 
 
 def _guess(node: Node) -> Word:

@@ -31,6 +31,8 @@ def visible(text: str | bytes, *, colour: bool = False) -> str:
 
     A carriage return restarts its line, so only the last state of a redrawn line is shown.
     """
+    if isinstance(text, str) and text.isascii() and text.replace("\n", "").isprintable():
+        return text  # like most output
     stream = Stream(colour=colour, overwrite=True)
     whole = stream.feed(text) + stream.close()
     return "\n".join(_last_drawn(part) for part in whole.split("\n")) if "\r" in whole else whole

@@ -97,13 +97,12 @@ class ApprovalRows(Table):
         answer = (task.approved_by, asked, task.door) if is_granted else (None, None, None)
         state: ApprovalState = "granted" if is_granted else "waiting"
         written = _reasons_text(reasons)
-        seq = self.task_seq(task.id)
         number = self.db.write(
             """
             INSERT INTO approvals (task, run, digest, reasons, asked_at, expires_at, state, by, at, door)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES ((SELECT seq FROM tasks WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            (seq, run, task.digest, written, asked, micros(expires_at), state, *answer),
+            (task.id, run, task.digest, written, asked, micros(expires_at), state, *answer),
         ).lastrowid
         return Approval(
             id=number or 0,

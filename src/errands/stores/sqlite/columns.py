@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 DAMAGE = (BadValue, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_MOST_KNOWN = 64
+_known_limits: dict[str, Limits] = {}
 
 
 def micros(moment: datetime) -> int:
@@ -68,9 +70,15 @@ def _limits_text(limits: Limits) -> str:
 
 
 def _limits_from(text: str) -> Limits:
-    import json
+    """Read limits; most tasks have the same."""
+    found = _known_limits.get(text)
+    if found is None:
+        import json
 
-    return LIMITS.decode(json.loads(text))
+        if len(_known_limits) >= _MOST_KNOWN:
+            _known_limits.clear()
+        found = _known_limits[text] = LIMITS.decode(json.loads(text))
+    return found
 
 
 def _channels_text(channels: tuple[Address, ...]) -> str:

@@ -148,40 +148,29 @@ class TransitionRows(Table):
 
     def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
         at = micros(now)
-        seq, task_seq = self._place(run)
         changed = self.db.write(
             """
             UPDATE runs
             SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
                 exit_code = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?, lines = ?, truncated = ?,
                 leftovers = ?, signal = ?, failure = ?, error = ?, hooks = ?, output_failed = ?, summary = ?
-            WHERE seq = ? AND state = 'running' AND attempt = ?
+            WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ?
+              AND state = 'running' AND attempt = ?
             """,
             (
                 outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
                 ending.pid, ending.code, ending.elapsed, ending.cpu, ending.rss, ending.bytes, ending.lines,
                 int(ending.truncated), ending.leftovers, ending.signal, outcome.failure, outcome.error,
-                ",".join(ending.hooks) or None, ending.disk, summary, seq, run.attempt,
+                ",".join(ending.hooks) or None, ending.disk, summary, run.task_id, run.number, run.attempt,
             ),
         ).rowcount  # fmt: skip
         if changed:
             before = _BEFORE[outcome.task_state]
             self.db.write(
-                f"UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state IN ({before})",
-                (outcome.task_state, at, task_seq),
+                f"UPDATE tasks SET state = ?, updated_at = ? WHERE id = ? AND state IN ({before})",
+                (outcome.task_state, at, run.task_id),
             )
         return bool(changed)
-
-    def _place(self, run: Run) -> tuple[int, int]:
-        seq, task_seq = self.one(
-            """
-            SELECT runs.seq, tasks.seq FROM tasks JOIN runs ON runs.task = tasks.seq
-            WHERE tasks.id = ? AND runs.number = ?
-            """,
-            run.task_id,
-            run.number,
-        )
-        return seq, task_seq
 
     def reject_pending(self, run_id: str, *, why: str, now: datetime) -> bool:
         return self._end_pending(run_id, "cancelled", "rejected", None, why, now)
