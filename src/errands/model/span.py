@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from errands.model.agent.session import is_conversation
 from errands.model.record import record
 from errands.model.text.naming import EXECUTE, START, digest, run_mark
 from errands.model.view import plain_value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     Value = str | int | float | bool
 
+TURN = "chat_turn"  # one message to a chat and the answer
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -82,6 +84,9 @@ def spans_of(
     for run in view.history:
         if only is not None and run.number != only:
             continue
+        if is_conversation(view):
+            spans += _turn(view, run, events, launched_in)
+            continue
         start, execute = _place(run, START, launched_in), executing(run, launched_in)
         earlier = [each for each in view.history if each.number == run.number - 1]
         spans.append(
@@ -101,6 +106,23 @@ def spans_of(
             mine = [each for each in events if each.run == run.number]
             spans += _agent_spans(view, run, execute, mine)
     return spans
+
+
+def _turn(view: View, run: RunView, events: Sequence[Event], launched_in: Place | None) -> Iterator[Span]:
+    """Yield a turn of a conversation, the parent of everything that its agent starts, and what it did."""
+    turn = executing(run, launched_in)
+    earlier = [each for each in view.history if each.number == run.number - 1]
+    yield Span(
+        place=turn,
+        name=TURN,
+        started_at=run.created_at,
+        ended_at=run.completed_at,
+        links=tuple(executing(each, launched_in) for each in earlier),
+        attributes={**_facts(view), "task.run": run.number, "task.status": run.state},
+        error=(run.error or run.state) if run.state in ("failed", "cancelled") else None,
+    )
+    if run.started_at is not None:
+        yield from _agent_spans(view, run, turn, [each for each in events if each.run == run.number])
 
 
 def _execution(run: RunView, start: Place, execute: Place, facts: Mapping[str, Value]) -> Span:

@@ -120,3 +120,32 @@ def test_a_person_answers_what_the_agent_proposes_with_y_or_n_and_it_goes_on(
     assert (entry["by"], entry["door"]) == ("ada", "chat")
     assert model.asked_for('"name": "unwanted"')[-1].text.count("a person's approval") >= 1
     window.leaves()
+
+
+@pytest.mark.spec("X10", "X16")
+def test_a_turn_of_the_chat_is_the_parent_span_of_what_its_agent_starts(
+    person: Person, open_window: Callable[..., Window]
+) -> None:
+    window = open_window()
+    window.types(pasted(call("run", command="echo traced", name="traced"), "SAY it is started"))
+    window.shows("\nit is started")
+    window.shows("\n> traced")
+    [task] = re.findall(r"─ background: (traced-\w+) ─", window.text)
+    spans = person.types("trace", "--json", task).objects
+    ids = {each["span_id"]: each for each in spans}
+
+    span = next(each for each in spans if each["name"] == "background_task_execute")
+    above = [span["name"]]
+    while span["parent_id"] in ids:
+        span = ids[span["parent_id"]]
+        above.append(span["name"])
+    assert above == [
+        "background_task_execute",
+        "background_task_start",
+        "execute_tool run",
+        "invoke_agent builtin",
+        "chat_turn",
+    ]
+    assert len({each["trace_id"] for each in spans}) == 1
+    assert "chat_turn" in person.types("trace", task).out
+    window.leaves()

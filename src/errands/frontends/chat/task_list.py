@@ -8,10 +8,9 @@ from __future__ import annotations
 from errands.dialects.claude import listed
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, claude, claude_type
 from errands.engine.engine import Engine
-from errands.model.agent.session import CHAT
+from errands.model.agent.session import is_conversation
 from errands.model.errors import BadValue
 from errands.model.states import ENDED, OPEN, STANDING
-from errands.model.view import View
 from errands.ports.store import Query
 from errands.text import did_you_mean
 
@@ -38,7 +37,7 @@ def task_list(engine: Engine, words: str) -> list[str]:
     views = [
         view
         for view in engine.list(Query(states=states, with_commands=False))
-        if not _is_chat(view)
+        if not is_conversation(view)
         and (not statuses or claude(view) in statuses or view.state in statuses)
         and (not types or claude_type(view) in types)
     ]
@@ -49,7 +48,3 @@ def task_list(engine: Engine, words: str) -> list[str]:
     if len(views) > SHOWN:
         lines.append(f"[{len(views) - SHOWN} older ones are left out; name a status or a type]")
     return ["Background Tasks:", rule, *lines, rule, "/show ID shows one, /logs ID its output."]
-
-
-def _is_chat(view: View) -> bool:
-    return view.key is not None and view.key == view.owner and view.key.startswith(CHAT)

@@ -93,7 +93,7 @@ def discord_prompt(name: str) -> str:
     )
 
 
-def is_conversation(task: Task) -> bool:
+def is_conversation(task: Task | View) -> bool:
     """Return whether a task is the conversation of a chat: its key is the name of the chat."""
     return task.key is not None and task.key == task.owner and task.key.startswith(CHAT)
 
@@ -108,7 +108,7 @@ def check_resumable(view: View, session: Session | None) -> None:
         raise BadValue(f"task {view.id} is a command, and only agents can be resumed; try errands restart")
     if view.is_live and run.cause == "resume":
         raise NotResumable(TOO_SOON)
-    is_chat = view.key is not None and view.key == view.owner and view.key.startswith(CHAT)
+    is_chat = is_conversation(view)
     # In a chat a person may interrupt an answer and keep talking.
     is_over = run.state == "completed" or (run.cause == "resume" and run.state == "failed")
     if not is_over and not (is_chat and not view.is_live):
