@@ -40,7 +40,7 @@ fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the 
 	@$(BIN)/python -m tests.fuzz.fuzz
 
 conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
-	@$(BIN)/python -m pytest -q tests/real/test_conformance.py
+	@$(BIN)/python -m pytest -q tests/clients/test_conformance.py
 
 spec: $(VENV) ## Tell which requirements have no test
 	@$(BIN)/python -m tests.requirements
@@ -64,5 +64,5 @@ $(VENV): pyproject.toml bin/errands tools/venv
 
 $(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
 	@if tools/programs; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
-	else echo '*** OpenCode, Claude Code, the MCP Inspector and the conformance suite could not be installed:' \
+	else echo '*** OpenCode, Claude Code, Codex, Gemini CLI, the MCP Inspector and the conformance suite could not be installed:' \
 	'the tests that need them are skipped, and counted at the end; tools/programs tries again' >&2; fi

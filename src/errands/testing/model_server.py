@@ -1,8 +1,9 @@
 """A fake language model for tests: a server on loopback that does what the prompt says.
 
-It speaks OpenAI's chat completions (`/v1/chat/completions`) and responses (`/v1/responses`), and Anthropic's
-messages (`/v1/messages`), streamed and whole. Lines of the newest prompt control it; without any, it answers
-with an echo that counts what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
+It speaks OpenAI's chat completions (`/v1/chat/completions`) and responses (`/v1/responses`), Anthropic's
+messages (`/v1/messages`) and Google's contents (`:generateContent`), streamed and whole. Lines of the newest
+prompt control it; without any, it answers with an echo that counts what it was given, such as
+`echo 'hello' tools=3 history=1 results=[]`.
 
     CALL tool {"json": 1}   call a tool; further such lines are the next calls, one in each answer
     AND tool {"json": 1}    call this one in the same answer as the one before
@@ -34,7 +35,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Literal, get_args
 
-from errands.testing.model_speech import Anthropic, OpenAI, Reply, Responses, Speech
+from errands.testing.model_speech import Anthropic, Google, OpenAI, Reply, Responses, Speech
 
 Fault = Literal["refuse", "429", "500", "silent", "garbage", "cut"]
 FAULTS: frozenset[str] = frozenset(get_args(Fault))
@@ -181,7 +182,7 @@ def _fault(prompt: str) -> tuple[Fault | None, int | None]:
 def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return role and text of every message, with OpenAI's roles: results have the role `tool`."""
     found = []
-    for message in body.get("messages") or _messages(body.get("input", ())):
+    for message in body.get("messages") or _contents(body) or _messages(body.get("input", ())):
         role, content = message["role"], message.get("content") or ""
         parts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
         words = []
@@ -227,6 +228,22 @@ def _messages(items: Any) -> list[dict[str, Any]]:
     return found
 
 
+def _contents(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Convert Google's contents to messages of OpenAI's chat completions."""
+    found: list[dict[str, Any]] = []
+    for content in body.get("contents", ()):
+        role = "assistant" if content.get("role") == "model" else "user"
+        for part in content["parts"]:
+            if call := part.get("functionCall"):
+                function = {"name": call["name"], "arguments": json.dumps(call.get("args", {}))}
+                found.append({"role": role, "tool_calls": [{"function": function}]})
+            elif result := part.get("functionResponse"):
+                found.append({"role": "tool", "content": json.dumps(result["response"], ensure_ascii=False)})
+            elif part.get("text"):
+                found.append({"role": role, "content": part["text"]})
+    return found
+
+
 def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
@@ -237,12 +254,21 @@ def _prompt(messages: Sequence[tuple[str, str]]) -> tuple[int, str]:
 
 
 def _tools(body: Mapping[str, Any]) -> list[str]:
-    return [tool.get("function", tool).get("name", "") for tool in body.get("tools") or ()]
+    """Return the names of the tools; one in a group has the group's name before its own."""
+    names = []
+    for tool in body.get("tools") or ():
+        if tool.get("type") == "namespace":
+            names += [f"{tool['name']}.{each['name']}" for each in tool["tools"]]
+        elif "functionDeclarations" in tool:
+            names += [each["name"] for each in tool["functionDeclarations"]]
+        else:
+            names.append(tool.get("function", tool).get("name", ""))
+    return names
 
 
 def _offered(tool: str, offered: Sequence[str]) -> str | None:
     """Find a tool by its name or its suffix: programs put the server's name before it."""
-    return next((each for each in offered if each == tool or each.endswith(f"_{tool}")), None)
+    return next((each for each in offered if each == tool or each.endswith((f"_{tool}", f".{tool}"))), None)
 
 
 class _Server(ThreadingHTTPServer):
@@ -278,6 +304,11 @@ class _Conversation(BaseHTTPRequestHandler):
             self._answer(path, body, Responses(body.get("model", "fake")))
         elif path.endswith("/messages"):
             self._answer(path, body, Anthropic(body.get("model", "fake")))
+        elif path.endswith(":countTokens"):
+            self._send({"totalTokens": 10})
+        elif path.endswith((":generateContent", ":streamGenerateContent")):
+            name = path.rpartition("/")[2].partition(":")[0]
+            self._answer(path, {**body, "stream": ":stream" in path}, Google(name))
         else:
             self._send({"error": {"message": f"no such path: {path}"}}, code=404)
 
@@ -336,6 +367,7 @@ It prints its address and serves until it is stopped (Ctrl-C). To use it:
     Errands            [agents.builtin] model = "fake", url = "ADDRESS/v1" in the configuration
     OpenAI's programs  OPENAI_BASE_URL=ADDRESS/v1 OPENAI_API_KEY=none
     Claude Code        ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_API_KEY=none
+    Gemini CLI         GOOGLE_GEMINI_BASE_URL=ADDRESS GEMINI_API_KEY=none
 """
 
 

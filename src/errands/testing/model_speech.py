@@ -201,12 +201,49 @@ class Responses(Speech):
                 "id": f"fc_{next(_ids)}",
                 "type": "function_call",
                 "call_id": call_id,
-                "name": name,
+                **_named(tool),
                 "arguments": arguments,
                 "status": "completed",
             }
-            for call_id, name, arguments in reply.calls
+            for call_id, tool, arguments in reply.calls
         ]
+
+
+class Google(Speech):
+    """Google's protocol: an answer has parts, and a call is one of them; a stream is a list of answers."""
+
+    def whole(self, reply: Reply) -> object:
+        parts: list[dict[str, Any]] = [
+            {"functionCall": {"name": tool, "args": json.loads(each)}} for _, tool, each in reply.calls
+        ]
+        return self._answer(reply, parts or [{"text": reply.text}], is_last=True)
+
+    def pieces(self, reply: Reply) -> Iterator[bytes]:
+        if reply.calls:
+            yield _event(self.whole(reply))
+            return
+        for words in _words(reply.text):
+            yield _event(self._answer(reply, [{"text": words}], is_last=False))
+        yield _event(self._answer(reply, [{"text": ""}], is_last=True))
+
+    def _answer(self, reply: Reply, parts: Sequence[Mapping[str, Any]], *, is_last: bool) -> dict[str, Any]:
+        into, out = reply.tokens
+        finish = {"finishReason": "STOP"} if is_last else {}
+        return {
+            "candidates": [{"content": {"role": "model", "parts": list(parts)}, "index": 0, **finish}],
+            "usageMetadata": {
+                "promptTokenCount": into,
+                "candidatesTokenCount": out,
+                "totalTokenCount": into + out,
+            },
+            "modelVersion": self.model,
+        }
+
+
+def _named(tool: str) -> dict[str, str]:
+    """Return the name of a tool, and of its group if it is in one, as in `mcp__errands.run`."""
+    group, _, name = tool.rpartition(".")
+    return {"name": name, **({"namespace": group} if group else {})}
 
 
 def _event(thing: object) -> bytes:

@@ -1,0 +1,120 @@
+"""The real Codex after `errands install codex`: it starts slow work, goes on, asks for it and quotes it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.testing.model_server import ModelServer
+from tests.clients.programs import program
+from tests.frontends.cli.person import Person
+
+WITHIN = 120.0  # seconds
+CONFIG = """\
+# mine
+model = "fake"
+model_provider = "fake"
+
+[model_providers.fake]
+name = "Fake"
+base_url = "{url}"
+wire_api = "responses"
+env_key = "FAKE_KEY\""""
+
+
+@pytest.fixture(scope="module")
+def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    """A person who has installed Errands for Codex, and lets it use the tools unasked."""
+    program("codex")
+    place = tmp_path_factory.mktemp("codex")
+    person = Person(place / "errands", place / "project")
+    person.cwd.mkdir()
+    person.environ |= {"HOME": str(place), "CODEX_HOME": str(place / ".codex"), "FAKE_KEY": "dummy"}
+    config(person).parent.mkdir()
+    config(person).write_text(CONFIG.format(url=model.openai_url))
+    # Without a home of its own in the configuration: Codex has to pass on the variables.
+    person.types("install", "codex", "--yes", "--trust", ERRANDS_HOME="")
+    yield person
+    person.leaves()
+
+
+def config(person: Person) -> Path:
+    return Path(person.environ["CODEX_HOME"]) / "config.toml"
+
+
+def executed(person: Person, prompt: str, *words: str) -> tuple[str, list[str], str]:
+    """Let Codex answer a prompt; return its thread, the results of its tool calls, and its last words."""
+    # It waits for the server then, which takes longer than usual on a busy machine.
+    waits = ("-c", "mcp_servers.errands.required=true", "-c", "mcp_servers.errands.startup_timeout_sec=60")
+    done = subprocess.run(
+        [program("codex"), "exec", *words, "--json", "--skip-git-repo-check", *waits, prompt],
+        cwd=person.cwd,
+        env=person.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    events: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]
+    (thread,) = [each["thread_id"] for each in events if each["type"] == "thread.started"]
+    items = [each["item"] for each in events if each["type"] == "item.completed"]
+    calls = [each for each in items if each["type"] == "mcp_tool_call"]
+    results = [each["result"]["content"][0]["text"] if each["result"] else "refused" for each in calls]
+    return thread, results, [each["text"] for each in items if each["type"] == "agent_message"][-1]
+
+
+def calling(tool: str, **arguments: Any) -> str:
+    return f"CALL {tool} {json.dumps(arguments)}\n"
+
+
+@pytest.mark.spec("X19")
+def test_it_starts_a_command_goes_on_asks_and_quotes_the_result(person: Person) -> None:
+    launch = calling("run", command="sleep 1; printf '%s passed' 12", name="tests")
+
+    thread, (reply,), said = executed(person, f"{launch}SAY meanwhile, 2 and 2 is 4")
+
+    assert said == "meanwhile, 2 and 2 is 4"
+    (task,) = person.types("ls", "--json").objects  # in the home that the person's own shell has
+    assert task["name"] == "tests"
+    assert task["id"] in reply
+    assert "wait" in reply
+    _, (ended,), _ = executed(person, calling("wait", id=task["id"]), "resume", thread)
+    assert "12 passed" in ended
+    assert executed(person, "RECALL 12 passed", "resume", thread) == (thread, [], "recalled")
+
+
+@pytest.mark.spec("X19", "A4", "A5", "A8")
+def test_a_harmful_command_is_left_for_a_person_who_approves_it(person: Person) -> None:
+    """`codex exec` declines a form by itself, and at once."""
+    precious = person.cwd / "precious"
+    precious.touch()
+
+    _, (reply,), _ = executed(person, f"{calling('run', command='rm precious', name='harm')}SAY ok")
+
+    (task,) = [each for each in person.types("ls", "--json").objects if each["name"] == "harm"]
+    assert (task["state"], precious.exists()) == ("proposed", True)
+    assert f"errands approve {task['id']}" in reply
+    person.types("approve", "--wait", task["id"])
+    assert not precious.exists()
+
+
+@pytest.mark.spec("X19")
+def test_without_trust_it_refuses_and_uninstalling_restores_the_file(
+    person: Person, model: ModelServer
+) -> None:
+    person.types("install", "codex", "--yes", "--no-trust", ERRANDS_HOME="")
+    before = person.types("ls", "--json").objects
+
+    assert executed(person, f"{calling('run', command='true')}SAY never")[1:] == (["refused"], "never")
+    assert len(person.types("ls", "--json").objects) == len(before)
+
+    person.types("uninstall", "codex", "--yes")
+
+    assert config(person).read_text() == CONFIG.format(url=model.openai_url)

@@ -1,0 +1,100 @@
+"""The real Gemini CLI after `errands install gemini`: it starts slow work, goes on, and quotes the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.testing.model_server import ModelServer
+from tests.clients.programs import PLACE, program
+from tests.frontends.cli.person import Person
+
+WITHIN = 120.0  # seconds
+SETTINGS = """{
+  "security": {"auth": {"selectedType": "gemini-api-key"}},
+  "privacy": {"usageStatisticsEnabled": false}, // mine
+  "general": {"enableAutoUpdate": false}
+}"""
+
+
+@pytest.fixture(scope="module")
+def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    """A person who has installed Errands for Gemini CLI, and trusts it and the folder."""
+    program("gemini")
+    place = tmp_path_factory.mktemp("gemini")
+    person = Person(place / "errands", place / "project")
+    person.cwd.mkdir()
+    person.environ |= {
+        "HOME": str(place),
+        "PATH": f"{PLACE}:{os.environ['PATH']}",  # the Node.js that it needs
+        "GEMINI_API_KEY": "dummy",
+        "GOOGLE_GEMINI_BASE_URL": model.url,
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+    settings(person).parent.mkdir()
+    settings(person).write_text(SETTINGS)
+    person.types("install", "gemini", "--yes", "--trust")
+    yield person
+    person.leaves()
+
+
+def settings(person: Person) -> Path:
+    return Path(person.environ["HOME"]) / ".gemini" / "settings.json"
+
+
+def says(person: Person, prompt: str) -> str:
+    """Let Gemini CLI answer a prompt; return its words."""
+    done = subprocess.run(
+        [program("gemini"), "-m", "gemini-2.5-pro", "-o", "json", "-p", prompt],
+        cwd=person.cwd,
+        env=person.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return str(json.loads(done.stdout)["response"])
+
+
+def calling(tool: str, **arguments: Any) -> str:
+    return f"CALL {tool} {json.dumps(arguments)}\n"
+
+
+@pytest.mark.spec("X19", "A4", "A8")
+def test_it_starts_commands_goes_on_asks_and_quotes_the_result(person: Person) -> None:
+    precious = person.cwd / "precious"
+    precious.touch()
+    launch = calling("run", command="sleep 1; printf '%s passed' 12", name="tests")
+    harm = calling("run", command="rm precious", name="harm")
+
+    assert says(person, f"{launch}{harm}SAY meanwhile, 2 and 2 is 4") == "meanwhile, 2 and 2 is 4"
+
+    tasks = {each["name"]: each for each in person.types("ls", "--json").objects}
+    # It has no form for a person, so the harmful one waits for them elsewhere.
+    assert (tasks["harm"]["state"], precious.exists()) == ("proposed", True)
+    person.types("approve", "--wait", tasks["harm"]["id"])
+    assert not precious.exists()
+    # The result is in the same turn, as the model reads it.
+    assert "12 passed" in says(person, calling("wait", id=tasks["tests"]["id"]))
+
+
+@pytest.mark.spec("X19")
+def test_without_trust_no_tool_is_offered_and_uninstalling_restores_the_file(
+    person: Person, model: ModelServer
+) -> None:
+    assert any(each.endswith("errands_run") for each in model.asked[-1].offers)
+
+    person.types("install", "gemini", "--yes", "--no-trust")
+    says(person, "SAY nothing")
+    assert not any("errands" in each for each in model.asked[-1].offers)
+
+    person.types("uninstall", "gemini", "--yes")
+    assert settings(person).read_text() == SETTINGS
