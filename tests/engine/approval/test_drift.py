@@ -254,7 +254,7 @@ async def test_a_file_that_becomes_a_link_elsewhere_needs_approval_again(
     await until(lambda: asking.get(view.id).state == "proposed")
 
 
-@pytest.mark.spec("A10", "L12")
+@pytest.mark.spec("A10", "L12", "A6")
 async def test_an_approval_covers_a_restart_only_if_nothing_changed(
     engine: TestEngine, asking: Engine, script: Script
 ) -> None:

@@ -51,7 +51,7 @@ BREAKAGES = [
         file="model/agent/suggestion.py",
         old='return is_similar(f"{self.name} {self.reason}", f"{name} {description}") or (',
         new="return self.name == name or (",
-        test="model/agent/test_suggestion.py",
+        test="engine/agents/test_discovery.py::test_a_rejected_suggestion_is_not_repeated_for_a_day_even_if",
     ),
     Breakage(
         "R1",
@@ -67,7 +67,7 @@ BREAKAGES = [
         file="engine/agents/agent_context.py",
         old="if self._task.lane != LANE or not self._gate.is_closed():",
         new="if True:",
-        test="engine/agents/test_sessions_waiting.py",
+        test="engine/agents/test_sessions_waiting.py::test_a_person_goes_first_on_a_shared_model",
     ),
     Breakage(
         "R3",
@@ -75,7 +75,7 @@ BREAKAGES = [
         file="agents/builtin/backend.py",
         old='failed or "escalate" not in self._settings:',
         new="True:",
-        test="agents/test_builtin_limits.py",
+        test="agents/test_builtin_limits.py::test_another_model_goes_on_when_the_first_one_fails",
         fails_with="AgentUnavailable",
     ),
     Breakage(

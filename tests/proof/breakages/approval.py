@@ -51,7 +51,7 @@ BREAKAGES = [
         file="frontends/cli/approval/confirm.py",
         old='        # The terminal may be gone as well.\n        line = b""',
         new='        line = b"y"',
-        test="frontends/cli/test_question.py",
+        test="frontends/cli/test_question.py::test_a_question_that_is_interrupted_means_no_task",
     ),
     Breakage(
         "A6",
@@ -59,7 +59,7 @@ BREAKAGES = [
         file="engine/submit/submission.py",
         old="elif self._still_counts(task, ruling):",
         new="elif False:",
-        test="engine/approval/test_consent.py",
+        test="engine/approval/test_drift.py::test_an_approval_covers_a_restart",
     ),
     Breakage(
         "A7",
@@ -83,7 +83,7 @@ BREAKAGES = [
         file="engine/approval/approve.py",
         old="    if _enclosing[0]:\n",
         new="    if False:\n",
-        test="engine/approval/test_consent.py",
+        test="engine/approval/test_consent.py::test_consent_is_refused_inside_a_run",
     ),
     Breakage(
         "A9",
@@ -107,7 +107,7 @@ BREAKAGES = [
         file="engine/daemon/dispatcher.py",
         old="said = [] if evidence is None or fresh is None else changes(evidence, fresh)",
         new="said: list[str] = []",
-        test="engine/approval/test_drift.py",
+        test="engine/approval/test_drift.py::test_a_script_edited_between_approval_and_start_needs_approval",
     ),
     Breakage(
         "A11",

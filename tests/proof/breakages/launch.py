@@ -75,7 +75,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old="tree.send(self._shim.living(), signal.SIGTERM, signal.SIGCONT)",
         new="tree.send([self._leader] if self._leader else [], signal.SIGTERM, signal.SIGCONT)",
-        test="runners/test_stopping.py",
+        test="runners/test_stopping.py::test_every_process_of_a_cancelled_tree",
     ),
     Breakage(
         "L9",
@@ -83,7 +83,7 @@ BREAKAGES = [
         file="runners/shim/shim.py",
         old="found = [pid for pid in below if self.system.is_alive(pid)]",
         new="found = [pid for pid in below if self.system.is_alive(pid) and os.getsid(pid) in self.groups]",
-        test="runners/test_stopping.py",
+        test="runners/test_stopping.py::test_no_process_of_a_nasty_tree",
     ),
     Breakage(
         "L10",
@@ -156,7 +156,7 @@ BREAKAGES = [
         file="engine/approval/ruling.py",
         old="hooks=(*action.before, *action.lastly, *(",
         new="hooks=(*(), *(",
-        test="frontends/cli/test_approval.py",
+        test="frontends/cli/test_approval.py::test_no_entrance_leads_past_the_judge",
     ),
     Breakage(
         "L16",
@@ -172,7 +172,7 @@ BREAKAGES = [
         file="runners/shim/limits.py",
         old="return measured.usage()[1] + measured.cpu_before",
         new="return measured.usage()[1]",
-        test="runners/test_stopping.py",
+        test="runners/test_stopping.py::test_the_cpu_time_of_processes_that_have_ended",
     ),
     Breakage(
         "L18",
@@ -238,7 +238,7 @@ BREAKAGES = [
         file="runners/shim/program.py",
         old='folders = _folders(env.get("PATH", _DEFAULT_PATH))',
         new='folders = _folders(os.environ.get("PATH", _DEFAULT_PATH))',
-        test="runners/test_endings.py",
+        test="engine/submit/test_submission.py",
     ),
     Breakage(
         "L26",
@@ -246,7 +246,7 @@ BREAKAGES = [
         file="engine/daemon/launch.py",
         old='if limits.idle is None or limits.on_idle == "report" else',
         new="if limits.idle is None else",
-        test="engine/daemon/test_endings.py",
+        test="engine/daemon/test_endings.py::test_silence_is_reported_only_on_request",
     ),
     Breakage(
         "L27",

@@ -36,7 +36,7 @@ BREAKAGES = [
         file="model/text/split.py",
         old="piece, size = ([opened], length(opened) + 1) if opened else ([], 0)",
         new="piece, size = [], 0",
-        test="model/text/test_split.py",
+        test="channels/test_split.py",
     ),
     Breakage(
         "N5",
@@ -52,7 +52,7 @@ BREAKAGES = [
         file="engine/notices/run_result.py",
         old='return {**facts, **output(str(facts["run"]))}',
         new="return facts",
-        test="engine/notices/test_agent_report.py",
+        test="engine/notices/test_agent_report.py::test_a_long_output_is_reported_by_its_ends_and_where_to",
     ),
     Breakage(
         "N6",
@@ -76,7 +76,7 @@ BREAKAGES = [
         file="dialects/completion.py",
         old='return caller.wake == "session" and caller.session is not None',
         new="return True",
-        test="scenarios/test_dialect_contract.py",
+        test="scenarios/test_dialect_contract.py::TestNative::test_only_a_caller_that_is_notified_is_told",
     ),
     Breakage(
         "N9",
@@ -84,7 +84,7 @@ BREAKAGES = [
         file="model/notices/delivery.py",
         old='lines = [cut(_digest_line(each), room, mark="…") for each in delivery.notices]',
         new='lines = [cut(_digest_line(each), room, mark="…") for each in delivery.notices[:10]]',
-        test="model/notices/test_delivery.py",
+        test="channels/test_contract.py::TestSession::test_a_digest_arrives_within_its_budget_with_every",
     ),
     Breakage(
         "N9",
@@ -92,7 +92,7 @@ BREAKAGES = [
         file="engine/notices/agent_report.py",
         old="background task')}. {NO_CONSENT}]",
         new="background task')}.]",
-        test="engine/notices/test_agent_report.py",
+        test="engine/notices/test_agent_report.py::test_a_message_has_the_ending_and_the_output_and_says",
     ),
     Breakage(
         "N10",
@@ -100,6 +100,6 @@ BREAKAGES = [
         file="model/notices/result.py",
         old="""f"[... the rest: {hints.show.replace('ID', task)}]\"""",
         new='"[...]"',
-        test="engine/notices/test_run_result.py",
+        test="model/notices/test_delivery.py::test_a_long_answer_is_told_by_its_beginning_and_where_to_read",
     ),
 ]

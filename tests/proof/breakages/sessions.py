@@ -108,7 +108,7 @@ BREAKAGES = [
         file="agents/builtin/backend.py",
         old="for each in single(messages)], usage={})\n        return context.session",
         new="for each in single(messages)], usage={})\n        return session",
-        test="agents/test_builtin_sessions.py",
+        test="agents/test_builtin_sessions.py::test_a_fork_in_the_middle_of_a_call_can_be_prompted",
     ),
     Breakage(
         "S8",
@@ -132,7 +132,7 @@ BREAKAGES = [
         file="model/agent/fork.py",
         old="        if not wanted:\n            start = place",
         new="        start = place",
-        test="model/agent/test_fork.py",
+        test="model/agent/test_fork.py::test_a_call_is_never_separated_from_its_result",
     ),
     Breakage(
         "S11",
@@ -157,7 +157,7 @@ BREAKAGES = [
         file="agents/acp/backend.py",
         old="[*await self._enter(session, context), *posts, text]",
         new="[*await self._enter(session, context), text]",
-        test="agents/test_acp_contract.py",
+        test="agents/test_acp_contract.py::TestAgentThatCanDoAll::test_a_post_causes_no_answer_and_is_seen",
     ),
     Breakage(
         "S14",
@@ -173,7 +173,7 @@ BREAKAGES = [
         file="stores/sqlite/sessions.py",
         old='f"{name} = {name} + ?"',
         new='f"{name} = ?"',
-        test="agents/test_builtin_tasks.py",
+        test="agents/test_builtin_tasks.py::test_a_task_is_answered_and_goes_on_when_it_is_resumed",
     ),
     Breakage(
         "S16",
@@ -181,7 +181,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="AND ended_at IS NULL AND seen_at >= ?1",
         new="AND seen_at >= ?1",
-        test="scenarios/test_parent_sessions.py",
+        test="engine/agents/test_sessions.py",
     ),
     Breakage(
         "S16",

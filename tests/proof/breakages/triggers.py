@@ -11,7 +11,7 @@ BREAKAGES = [
         file="model/schedule/slots.py",
         old="yield from times(schedule.line, schedule.zone, after=after)",
         new='yield from times(schedule.line, "UTC", after=after)',
-        test="engine/submit/test_draft_trigger.py",
+        test="engine/triggers/test_schedules.py::test_the_next_five_times_are_shown_before_anything_starts",
     ),
     Breakage(
         "T2",
@@ -28,7 +28,7 @@ BREAKAGES = [
         old="cursor.runs + int(starts) >= schedule.max_runs",
         new="cursor.runs + int(starts) > schedule.max_runs",
         also=(("model/rollup.py", "cursor.runs >= trigger.max_runs", "cursor.runs > trigger.max_runs"),),
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_schedules.py::test_a_task_is_done_after_its_last_run",
     ),
     Breakage(
         "T3",
@@ -36,7 +36,7 @@ BREAKAGES = [
         file="model/schedule/slot_record.py",
         old="    until = due[-1] if due else since\n",
         new="    due = due[:1]\n    until = due[-1] if due else since\n",
-        test="engine/triggers/test_schedules_time.py",
+        test="engine/triggers/test_schedules_time.py::test_a_sleep_of_eight_hours",
     ),
     Breakage(
         "T4",
@@ -44,7 +44,7 @@ BREAKAGES = [
         file="model/schedule/slot_record.py",
         old='        decided.update((slot, ("skipped", OVERLAP)) for slot in good)\n',
         new="",
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_schedules.py::test_a_slot_that_overlaps_the_previous_run_is_skipped_with",
     ),
     Breakage(
         "T5",
@@ -52,7 +52,7 @@ BREAKAGES = [
         file="engine/triggers/schedules.py",
         old='elif task.state not in ("active", "paused"):',
         new='elif task.state != "active":',
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_schedules.py::test_firing_runs_now_and_leaves_the_schedule_unchanged",
         fails_with="IllegalMove",
     ),
     Breakage(
@@ -69,7 +69,7 @@ BREAKAGES = [
         file="sources/receiver.py",
         old='if not hmac.compare_digest(given, f"sha256={mark}".encode()):',
         new="if not given:",
-        test="sources/test_webhooks.py",
+        test="sources/test_webhooks.py::test_deliveries_of_github_run_a_task",
     ),
     Breakage(
         "T7",
@@ -96,7 +96,7 @@ BREAKAGES = [
         file="engine/daemon/janitor.py",
         old="before=now - retention.history, limit=BATCH",
         new="before=now - retention.keep, limit=BATCH",
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_run_history.py",
     ),
     Breakage(
         "T10",
@@ -104,7 +104,7 @@ BREAKAGES = [
         file="stores/sqlite/schedules.py",
         old="WHERE task = {_SEQ} AND heard = ?\n",
         new="WHERE task = {_SEQ} AND heard >= 0 * ?\n",
-        test="engine/triggers/test_schedules_daemon.py",
+        test="engine/triggers/test_schedules_time.py::test_slots_that_another_scheduler_fired_meanwhile_are",
     ),
     Breakage(
         "T10",
