@@ -36,7 +36,7 @@ BREAKAGES = [
         file="model/text/split.py",
         old="piece, size = ([opened], length(opened) + 1) if opened else ([], 0)",
         new="piece, size = [], 0",
-        test="channels/test_split.py",
+        test="model/text/test_split.py",
     ),
     Breakage(
         "N5",

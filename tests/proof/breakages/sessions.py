@@ -181,7 +181,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="AND ended_at IS NULL AND seen_at >= ?1",
         new="AND seen_at >= ?1",
-        test="engine/agents/test_sessions.py",
+        test="scenarios/test_parent_sessions.py",
     ),
     Breakage(
         "S16",
