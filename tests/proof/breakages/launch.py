@@ -57,8 +57,8 @@ BREAKAGES = [
         "L7",
         "a later end replaces the first one",
         file="stores/sqlite/transitions.py",
-        old='WHERE seq = ? AND state = \'running\' AND attempt = ?\n            """,\n            (\n',
-        new='WHERE seq = ? AND attempt = ?\n            """,\n            (\n',
+        old="AND number = ?\n              AND state = 'running' AND attempt = ?\n",
+        new="AND number = ?\n              AND attempt = ?\n",
         test="engine/daemon/test_transitions.py",
     ),
     Breakage(

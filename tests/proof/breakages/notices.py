@@ -56,10 +56,10 @@ BREAKAGES = [
     ),
     Breakage(
         "N6",
-        "the answer of an agent is not in the notice of its end",
+        "of an agent's answer only the first words are in the notice of its end",
         file="engine/daemon/outcome.py",
-        old="more={} if answer is None else {",
-        new="more={} if answer is None or True else {",
+        old="cut(answer, STORED)",
+        new="cut(answer, 20)",
         test="engine/notices/test_agent_report.py",
     ),
     Breakage(
