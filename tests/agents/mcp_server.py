@@ -14,7 +14,9 @@ server = MCPServer("counting")
 def count(word: str) -> str:
     """Count the letters of a word."""
     with open(sys.argv[1], "a") as file:
-        file.write(f"{word} {os.getcwd()} {os.environ.get('FLAVOUR', '')}\n")
+        file.write(
+            f"{word} {os.getcwd()} {os.environ.get('FLAVOUR', '')} {os.environ.get('ERRANDS_HOME', '')}\n"
+        )
     return f"{word} has {len(word)} letters"
 
 

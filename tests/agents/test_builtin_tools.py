@@ -267,7 +267,10 @@ def mcp(tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.spec("R4", "A8")
-async def test_tools_of_mcp_servers_are_offered_and_asked_about(on: Stage, mcp: dict[str, Any]) -> None:
+async def test_tools_of_mcp_servers_are_offered_and_asked_about(
+    on: Stage, mcp: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRANDS_HOME", "/a/home")  # as in the process of every agent
     answer = await on.ask(call("mcp_counting_count", word="honey"), call("mcp_counting_fail"), mcp=mcp)
 
     assert on.model.asked[0].offers == ALL | {"mcp_counting_count", "mcp_counting_fail"}
@@ -279,7 +282,7 @@ async def test_tools_of_mcp_servers_are_offered_and_asked_about(on: Stage, mcp: 
     assert "honey has 5 letters" in counted
     assert "Error executing tool fail" in failed
     assert "honey has 5 letters" in answer.text
-    assert (on.folder / "counted").read_text() == f"honey {on.project} vanilla\n"
+    assert (on.folder / "counted").read_text() == f"honey {on.project} vanilla /a/home\n"
 
 
 @pytest.mark.spec("A8")

@@ -89,7 +89,7 @@ def inspect(
 ) -> tuple[Config, tuple[Problem, ...]]:
     """Read as much of the configuration as possible, and return it with the problems found.
 
-    Only a `thorough` loader checks that the configured agents exist, because that takes time.
+    Only a `thorough` loader checks what takes time: rules, programs, time zones, channels and agents.
     """
     user = user_file(environ)
     project = project_file(cwd if cwd is not None else _here())
@@ -111,6 +111,7 @@ def inspect(
         section, _, key = path.partition(".")
         loader.value("flag", section, key, value)
     if thorough:
+        loader.launches()
         loader.agents()
         loader.default_agent()
     return loader.config(), tuple(loader.problems)
@@ -122,7 +123,7 @@ def check_file(path: str) -> tuple[Problem, ...]:
 
     loader = Loader(user_file())
     loader.file(path, project=os.path.basename(path) == "errands.toml")
-    loader.rules(path)
+    loader.launches()
     loader.agents()
     return tuple(loader.problems)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from errands.config.keys import Key
 
+_SHELL_WITHIN = 10.0  # seconds
 _OFF = ("false", "no", "off", "0")
 
 
@@ -89,16 +90,36 @@ class Loader:
                 for name, raw in table.items():
                     self.value(path, section, name, raw, project=project)
 
-    def rules(self, source: str) -> None:
-        """Find the rules that cannot be used; the judge refuses them as well."""
+    def launches(self) -> None:
+        """Find the values with which no task could start or report, although each looks right."""
+        from errands.config.channels import READY
         from errands.judge.rules import read_rules
+        from errands.model.schedule.zone import zone_named
 
         for name in ("allow", "ask", "deny"):
             for rule in self.values["approval"].get(name, ()):
                 try:
                     read_rules(**{name: [rule]})
                 except BadValue as error:
-                    self._problem(source, f"approval.{name}", str(error))
+                    self._wrong(f"approval.{name}", str(error))
+        if trouble := _shell_trouble(self.values["runs"].get("shell")):
+            self._wrong("runs.shell", trouble)
+        try:
+            if (zone := self.values["schedules"].get("zone", "local")) != "local":
+                zone_named(zone)
+        except BadValue as error:
+            self._wrong("schedules.zone", str(error))
+        known = (*self.values["channels"], *READY)
+        for address in self.values["notices"].get("channels", ()):
+            name = parse_address(address).channel
+            if name not in known:
+                near = did_you_mean(name, known)
+                self._wrong(
+                    "notices.channels", f"unknown channel {name!r}{near}; write a section [channels.{name}]"
+                )
+
+    def _wrong(self, path: str, advice: str) -> None:
+        self._problem(self.origin.get(path, "default"), path, advice)
 
     def variable(self, name: str, section: str, key: str, raw: str) -> None:
         """Read a variable. The caller of a task sets it, so it can never make approval laxer."""
@@ -167,6 +188,25 @@ class Loader:
             near = did_you_mean(default, known)
             advice = f"unknown agent {default!r}{near}; known: {', '.join(known)}"
             self._problem(source, "agents.default", advice)
+
+
+def _shell_trouble(shell: str | None) -> str:
+    """Return why a program cannot read commands, empty if it can: it is asked to."""
+    if shell is None:
+        return ""
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [shell, "-c", "exit 7"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SHELL_WITHIN
+        )
+    except (OSError, ValueError) as error:
+        return f"{shell!r} cannot be started, so no command can run: {error}"
+    except subprocess.TimeoutExpired:
+        return f"{shell!r} does not end, so no command can run; name a shell such as /bin/bash"
+    if done.returncode != 7:
+        return f"{shell!r} does not run what follows -c, so no command can; name a shell such as /bin/bash"
+    return ""
 
 
 def strangers(environ: Mapping[str, str]) -> Iterator[Problem]:

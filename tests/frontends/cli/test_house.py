@@ -95,6 +95,30 @@ def test_config_check_names_every_wrong_key_and_exits_with_1(newcomer: Person) -
     assert "2 problems" in elsewhere.out
 
 
+@pytest.mark.spec("X13", "X15")
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('[approval]\nallow = ["bash *"]\n', "approval.allow: "),
+        ('[approval]\ndeny = ["*"]\nask = ["\'"]\n', "approval.ask: "),
+        ('[runs]\nshell = "/no/such/shell"\n', "runs.shell: '/no/such/shell' cannot be started"),
+        ('[runs]\nshell = "/bin/true"\n', "runs.shell: '/bin/true' does not run what follows -c"),
+        ('[schedules]\nzone = "Mars/Olympus"\n', "schedules.zone: unknown time zone 'Mars/Olympus'"),
+        ('[notices]\nchannels = ["pigeon"]\n', "notices.channels: unknown channel 'pigeon'"),
+    ],
+)
+def test_a_configuration_that_breaks_every_launch_fails_the_checks(
+    newcomer: Person, wrong: str, said: str
+) -> None:
+    own = Path(newcomer.environ["XDG_CONFIG_HOME"]) / "errands" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(wrong)
+
+    assert f"✗ {own}: {said}" in newcomer.types("config", "check", code=1).out
+    assert f"✗ {own}: {said}" in newcomer.types("config", "check", str(own), code=1).out
+    assert f"{own}: {said}" in newcomer.types("doctor", code=1).out
+
+
 @pytest.mark.spec("X13")
 def test_a_wrong_configuration_stops_a_start_with_the_reason(newcomer: Person) -> None:
     answer = newcomer.types("run", "true", code=2, ERRANDS_RUNS_GRACE="soon")

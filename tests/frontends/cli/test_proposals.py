@@ -142,3 +142,19 @@ def test_a_proposal_in_json_is_one_object(person: Person, precious: Path) -> Non
 
     assert (waiting["state"], answered["state"]) == ("proposed", "rejected")
     assert list(waiting) == list(answered)
+
+
+@pytest.mark.spec("N5", "A10")
+def test_a_proposal_that_was_answered_is_not_shown_among_the_notices(person: Person) -> None:
+    answered, waiting = (
+        person.types("run", "-q", f"touch /nowhere/{each}", yes=False, code=4).out.strip() for each in "ab"
+    )
+    person.types("reject", answered)
+
+    peeked = person.types("notices", "--peek").out
+    shown = person.types("notices").out
+
+    for out in (peeked, shown):
+        assert f"{waiting} " in out
+        assert not [line for line in out.splitlines() if line.startswith(answered) and "proposed" in line]
+    assert person.types("notices").out == "nothing new since you last looked\n"

@@ -5,6 +5,7 @@ Import this only if there are some: their library takes as long to load as every
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from errands.model.errors import AgentError, BadValue
 
+# A server gets few variables of ours, but one that uses Errands must find the same home and say whose it is.
+_PASSED_ON = ("ERRANDS_HOME", "ERRANDS_RUN_ID", "ERRANDS_TASK_ID", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 _START = 30.0  # seconds that a server may take until it is ready
 _TROUBLE = (MCPError, OSError, RuntimeError, TimeoutError)
 
@@ -57,9 +60,14 @@ def servers(
 def _toolset(name: str, server: Mapping[str, Any], cwd: str) -> MCPToolset[None]:
     if command := server.get("command"):
         program, *words = shlex.split(command) if isinstance(command, str) else command
-        transport = StdioTransport(program, words, env=dict(server.get("env", {})), cwd=cwd, keep_alive=False)
+        env = {**_inherited(), **server.get("env", {})}
+        transport = StdioTransport(program, words, env=env, cwd=cwd, keep_alive=False)
         return MCPToolset(transport, id=name, tool_error_behavior="failed", init_timeout=_START)
     if url := server.get("url"):
         headers = dict(server.get("headers", {}))
         return MCPToolset(url, id=name, headers=headers, tool_error_behavior="failed", init_timeout=_START)
     raise BadValue(f"the MCP server {name!r} has neither a command nor a url")
+
+
+def _inherited() -> dict[str, str]:
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

@@ -9,7 +9,6 @@ from errands.frontends.cli.display.masking import TextMask
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import answerable
 from errands.model.errors import NotFound
-from errands.model.run import task_of
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
@@ -38,6 +37,9 @@ def notices(context: Context, arguments: Arguments) -> int:
         found = engine.notices.unread(owner)
     else:
         found = engine.take_notices(owner, reader="cli")
+    if not (arguments.undelivered or arguments.dead):
+        # A question that was answered meanwhile asks for nothing any more.
+        found = [notice for notice in found if not engine.notices.is_answered(notice)]
     if arguments.json:
         for notice in found:
             facts = _plain(notice)
@@ -55,7 +57,7 @@ def notices(context: Context, arguments: Arguments) -> int:
             tries = plural(notice.attempts, "attempt")
             where = f"{notice.id} to {line(str(notice.address))}"
             context.say(f"    {where}: {notice.state} after {tries}: {line(reasons[notice.id])}")
-    tasks = {task_of(notice.run_id)[0] for notice in found}
+    tasks = {notice.task_id for notice in found}  # what a watch reports is about no run
     waiting = [view.id for view in answerable(engine) if view.id in tasks] if found else []
     if waiting:
         context.say(context.look.paint(how_to_answer(waiting, context.look), "magenta"))
