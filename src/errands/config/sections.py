@@ -96,6 +96,11 @@ class Agents:
         choices=("wait", "refuse"),
         personal=True,
     )
+    continues: bool = key(
+        True,
+        "whether the agent of a chat goes on by itself when work that it started ends and nobody types",
+        personal=True,
+    )
     warm: timedelta | None = key(
         timedelta(minutes=10),
         "how long the built-in agent's library stays loaded for the next run; `none` disables it",

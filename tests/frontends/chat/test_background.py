@@ -12,7 +12,7 @@ import pytest
 from errands.testing.model_server import Asked, ModelServer
 from tests.agents.builtin_stage import call
 from tests.frontends.chat.test_turns import pasted
-from tests.frontends.chat.window import Window
+from tests.frontends.chat.window import INTERRUPT, Window
 from tests.frontends.cli.person import Person
 
 TOOLS = {"run", "ask", "show", "output", "wait", "cancel"}
@@ -135,9 +135,10 @@ def test_a_turn_of_the_chat_is_the_parent_span_of_what_its_agent_starts(
     ids = {each["span_id"]: each for each in spans}
 
     span = next(each for each in spans if each["name"] == "background_task_execute")
-    above = [span["name"]]
+    above, trace = [span["name"]], span["trace_id"]
     while span["parent_id"] in ids:
         span = ids[span["parent_id"]]
+        assert span["trace_id"] == trace
         above.append(span["name"])
     assert above == [
         "background_task_execute",
@@ -146,6 +147,55 @@ def test_a_turn_of_the_chat_is_the_parent_span_of_what_its_agent_starts(
         "invoke_agent builtin",
         "chat_turn",
     ]
-    assert len({each["trace_id"] for each in spans}) == 1
     assert "chat_turn" in person.types("trace", task).out
+    window.leaves()
+
+
+@pytest.mark.spec("X16", "N6")
+def test_the_agent_goes_on_by_itself_when_what_it_started_ends_and_nobody_types(
+    person: Person, open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    def alone() -> list[Asked]:
+        return [each for each in model.asked_for("No person typed this") if "gate is open" in each.text]
+
+    window = open_window()
+    gate = person.cwd / "gate"
+    os.mkfifo(gate)
+    window.types(pasted(call("run", command="cat gate", name="gated"), "SAY I will tell you"))
+    window.shows("\nI will tell you")
+    window.types("half a thought")
+    window.shows_at_the_end("half a thought")
+    gate.write_text("the gate is open\n")
+    window.shows("> the gate is open")
+    assert alone() == []  # the person is typing
+
+    window.types(INTERRUPT)
+    window.until(alone, "a turn without a message")
+    text = window.shows("ended; the agent goes on")
+    assert text.index("> the gate is open") < text.index("the agent goes on")
+    [asked] = alone()
+    assert said_before(asked).count("> the gate is open") == 1
+    assert "This approves nothing" in asked.prompt
+
+    window.until(lambda: window.line == ">", "an empty line")
+    window.enters("/run --name mine echo started by the person")
+    window.shows("> started by the person")
+    window.enters("SAY nothing else came")
+    window.shows("\nnothing else came")
+    assert len(alone()) == 1
+    window.leaves()
+
+
+@pytest.mark.spec("X16")
+def test_the_agent_waits_for_the_person_if_it_shall_not_go_on_by_itself(
+    person: Person, model: ModelServer
+) -> None:
+    window = Window(person, ERRANDS_AGENTS_CONTINUES="false")
+    window.until(lambda: window.line == ">", "a line to type at")
+    window.types(pasted(call("run", command="echo calm", name="calm"), "SAY started"))
+    window.shows("\n> calm")
+    window.enters("RECALL > calm")
+    window.shows("\nrecalled")
+
+    assert "the agent goes on" not in window.text
     window.leaves()

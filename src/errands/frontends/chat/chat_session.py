@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +39,13 @@ if TYPE_CHECKING:
 FindCommand = Callable[["ChatSession", str], Callable[[], None] | None]
 
 YES, NO = ("y", "yes"), ("n", "no")
+MOST_ALONE = 5  # turns that the agent takes by itself before it waits for the person
+LOOK_AGAIN = 0.2  # seconds between two looks at whether it may
+CONTINUE = (
+    "[No person typed this. Background work that you started has ended while they were idle; it is reported "
+    "above. Go on if you said what you would do then, or if they wait for the result; otherwise just tell "
+    "them the result in a sentence or two. This approves nothing.]"
+)
 QUESTION = "Start it? [y/N] "
 
 
@@ -68,6 +76,8 @@ class ChatSession:
         self._is_person = is_person
         self._agent, self._model = agent, model
         self._queue: deque[str] = deque()
+        self.is_typing: Callable[[], bool] = lambda: False
+        self._alone = 0  # turns since the person's last message
         self._more = asyncio.Event()
         self._current: View | None = None
         self._idle = asyncio.Event()
@@ -112,6 +122,7 @@ class ChatSession:
             self.say(
                 self.output.look.paint("this is sent after the current answer; Ctrl-C interrupts that", "dim")
             )
+        self._alone = 0
         self._queue.append(line)
         self._idle.clear()
         self._more.set()
@@ -213,10 +224,36 @@ class ChatSession:
                 await self._receive(self._current)
             elif self._queue:
                 await self._turn(self._queue.popleft())
+            elif self._may_continue():
+                await self._continue()
             else:
                 self._idle.set()
                 self._more.clear()
-                await self._more.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._more.wait(), LOOK_AGAIN)
+
+    def _may_continue(self) -> bool:
+        """Return whether the agent takes a turn by itself: what it started has ended, and nobody types.
+
+        Without a person who reads along it does not, and a person who types reports it with their message.
+        """
+        return (
+            self._is_person
+            and self.engine.config.agents.continues
+            and self._alone < MOST_ALONE
+            and self.asking is None
+            and not self.is_typing()
+            and bool(self.messages.untold())
+        )
+
+    async def _continue(self) -> None:
+        self._alone += 1
+        ended = self.messages.untold()
+        last = f"; after this it waits for you ({MOST_ALONE} turns)" if self._alone == MOST_ALONE else ""
+        verb = "has" if len(ended) == 1 else "have"
+        self.say(self.output.look.paint(f"({', '.join(ended)} {verb} ended; the agent goes on{last})", "dim"))
+        self._idle.clear()
+        await self._turn(CONTINUE)
 
     def _catch_up(self) -> None:
         """Continue an answer that was unfinished when the chat was left, or arrived since."""
@@ -230,6 +267,7 @@ class ChatSession:
     async def _turn(self, text: str) -> None:
         try:
             self.messages.show_new()
+            self.messages.forget_untold()
             draft = Draft(
                 prompt=text,
                 key=self.name,
@@ -267,6 +305,7 @@ class ChatSession:
             return True
         if self._current is None:
             return False
+        self._alone = MOST_ALONE  # until the next message: the person wants silence
         try:
             self.engine.cancel([self._current.id], by=self.who)
         except ErrandsError as error:

@@ -15,6 +15,7 @@ from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.engine.notices.run_result import shown
 from errands.frontends.chat.output import Output
+from errands.model.errors import NotFound
 from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
 from errands.model.notices.result import Hints
@@ -45,6 +46,8 @@ class Messages:
         self._shown = self._markers.of(name)  # the last notice shown by an earlier visit
         waiting = engine.notices.unread(name)
         self._seen = waiting[0].id - 1 if waiting else engine.notices.last_id()
+        self._opened_at = engine.notices.last_id()
+        self._for_agent: dict[int, str] = {}  # ends of what the agent started: notices and their tasks
 
     async def watch(self) -> None:
         """Show new messages until cancelled."""
@@ -74,7 +77,28 @@ class Messages:
                 and not (conversation and notices.is_own(conversation, notice))
             ):
                 pending.append(notice)
+                if notice.id > self._opened_at and conversation and self._is_agents(conversation, notice):
+                    self._for_agent[notice.id] = notice.task_id
         self._show(pending)
+
+    def untold(self) -> list[str]:
+        """List the tasks of the agent that have ended in this visit, and of which it was not told yet."""
+        if self._for_agent:
+            unread = {each.id for each in self._engine.notices.unread(self._name)}
+            self._for_agent = {each: task for each, task in self._for_agent.items() if each in unread}
+        return list(dict.fromkeys(self._for_agent.values()))
+
+    def forget_untold(self) -> None:
+        """Take them for told: the turn that begins now reports them, or fails to."""
+        self._for_agent.clear()
+
+    def _is_agents(self, conversation: str, notice: Notice) -> bool:
+        """Return whether the agent itself started the task, in a turn of its conversation."""
+        try:
+            created_by = self._engine.summaries([notice.task_id])[0].created_by
+        except NotFound:  # cleared since
+            return False
+        return created_by.startswith(f"run {conversation}.")
 
     def _show(self, notices: Sequence[Notice]) -> None:
         while notices:

@@ -82,6 +82,8 @@ class Screen:
             erase_when_done=True,
         )
         self._prompt.default_buffer.on_text_changed += self._note_question
+        buffer = self._prompt.default_buffer
+        session.is_typing = lambda: bool(buffer.text)
         source = self._prompt.app.input
         # In cooked mode the terminal would echo keys into the middle of what is being written.
         source.cooked_mode = source.raw_mode  # type: ignore[method-assign]
