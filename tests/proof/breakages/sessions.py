@@ -112,6 +112,15 @@ BREAKAGES = [
     ),
     Breakage(
         "S8",
+        "a fork leaves a message in the parent's session",
+        file="agents/builtin/backend.py",
+        old="        messages = copied(Conversation(session, context).messages)\n",
+        new="        messages = copied(Conversation(session, context).messages)\n"
+        "        context.append_messages(session, [dumped(messages[-1])], usage={})\n",
+        test="agents/test_builtin_sessions.py",
+    ),
+    Breakage(
+        "S8",
         "fork is ignored together with resume",
         file="engine/agents/sessions.py",
         old="            if draft.fork is not None:\n                raise",
