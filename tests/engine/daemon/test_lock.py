@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,25 @@ async def test_a_program_that_exits_hands_its_live_tasks_to_the_daemon(
     assert ended.latest.exit_code == 5
     assert pid is None or ended.latest.pid == pid
     assert finished(client, waiting_task.id).state == "skipped"
+
+
+@pytest.mark.spec("X11")
+@pytest.mark.parametrize("is_recurring", [False, True])
+async def test_a_program_that_exits_hands_what_is_still_to_come_to_the_daemon(
+    home: Home, daemons: Daemons, client: Engine, is_recurring: bool
+) -> None:
+    hour = timedelta(hours=1)
+    async with errands.connect(home.path, yes=True) as engine:
+        if is_recurring:
+            task = await engine.submit("echo hello", every=hour)
+        else:
+            task = await engine.submit("echo hello", at=datetime.now(UTC) + hour)
+
+    facts = daemon_facts(home)
+    assert facts is not None
+    assert facts["role"] == "daemon"
+    client.schedules.fire(task.id)
+    eventually(lambda: [run.state for run in client.history(task.id)] == ["completed"])
 
 
 @pytest.mark.spec("X11")

@@ -26,7 +26,7 @@ BREAKAGES = [
         file="model/view.py",
         old='words = ["(resumed)"] if self.agent.resume_count else []',
         new="words = []",
-        test="scenarios/test_opencode_dialect_resume.py",
+        test="scenarios/test_opencode_dialect.py::test_background_task_with_resume",
     ),
     Breakage(
         "X2",
@@ -83,7 +83,7 @@ BREAKAGES = [
         file="frontends/cli/verbs/wait.py",
         old="return 124 if 124 in codes else next((code for code in codes if code), 0)",
         new="return 124 if 124 in codes else codes[-1]",
-        test="frontends/cli/test_looking.py",
+        test="frontends/cli/test_looking.py::test_waiting_for_several",
     ),
     Breakage(
         "X10",
@@ -99,7 +99,7 @@ BREAKAGES = [
         file="engine/connection.py",
         old='and (counts["pending"] or counts["running"] or awaited)',
         new='and counts["running"]',
-        test="engine/daemon/test_lock.py",
+        test="engine/daemon/test_lock.py::test_a_program_that_exits_hands_what_is_still_to_come",
     ),
     Breakage(
         "X13",
