@@ -73,7 +73,7 @@ def _configured(stage: Stage, url: str) -> Iterator[None]:
     """Configure the model for both daemons and all their tasks."""
     folder = Path(stage.directory) / "config" / "errands"
     folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(f'[agents.builtin]\nmodel = "fake"\nurl = "{url}"\n')
+    (folder / "config.toml").write_text(f'[agents.builtin]\nmodel = "fake"\nurl = "{url}"\nlane = "agent"\n')
     os.environ["XDG_CONFIG_HOME"] = str(folder.parent)  # the stage puts the old one back
     yield
 

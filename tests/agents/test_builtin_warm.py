@@ -42,6 +42,7 @@ class House:
         (folder / "config" / "errands").mkdir(parents=True)
         (folder / "config" / "errands" / "config.toml").write_text(
             f'[agents.quick]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\n'
+            'lane = "agent"\n'
         )
 
     @property

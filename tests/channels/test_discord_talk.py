@@ -11,6 +11,7 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
+from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.model_server import ModelServer
@@ -38,7 +39,7 @@ def discord(config_file: Path, tmp_path: Path, model: ModelServer) -> Iterator[F
             f'[channels.discord]\ntoken = "file:{tmp_path}/token"\ntarget = {CHANNEL}\n'
             f'allowed = [{ADA}]\nlisten = true\napi = "{server.url}"\ncwd = "{project}"\n'
             f'[agents]\ndefault = "builtin"\n[agents.builtin]\nmodel = "fake"\nurl = "{model.openai_url}"\n'
-            "pause = 0.001\n"
+            "pause = 0.001\n[discovery]\nenabled = false\n"
         )
         yield server
 
@@ -239,3 +240,23 @@ def test_what_the_agent_proposes_starts_with_a_reaction_and_its_end_reaches_the_
     said(discord, "recalled")
     [view] = [each for each in engine.list(Query()) if each.name == "sweep"]
     assert (view.state, view.approved_by) == ("completed", "user42 (discord 42)")
+
+
+@pytest.mark.spec("R2", "L5", "R3")
+def test_background_runs_on_the_local_model_pause_while_a_message_is_answered(
+    engine: Engine, discord: FakeDiscord, model: ModelServer
+) -> None:
+    steps = [call("memory_set", name=f"step{number}", value="x") for number in range(190)]
+    background = engine.submit(Draft(prompt="\n".join(["BEHIND", "SLOW 0.1", *steps])))
+    second = engine.submit(Draft(prompt="SAY the second waits"))
+    assert (background.lane, second.lane) == ("local", "local")
+    eventually(lambda: len(model.asked_for("BEHIND")) > 2)
+    assert engine.get(second.id).state == "pending"
+    discord.write(ADA, DIRECT, "SLOW 1.5\nSAY hello person")
+    [asked] = discord.waits_for(lambda: model.asked_for("hello person"))
+    said(discord, "hello person")
+    during = [each for each in model.asked_for("BEHIND") if asked.at < each.at < asked.at + 1.4]
+    assert during == []
+    before = len(model.asked_for("BEHIND"))
+    eventually(lambda: len(model.asked_for("BEHIND")) > before)
+    engine.cancel([background.id, second.id])

@@ -33,8 +33,8 @@ def person(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
     configured = Path(f"{place / 'home'}-config") / "errands" / "config.toml"
     configured.parent.mkdir(parents=True)
     configured.write_text(
-        f'[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\nlane = "local"\n'
-        f'pause = 0.001\n{CAT}[discovery]\nenabled = true\nidle = "1ms"\n'
+        f'[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\n'
+        f'pause = 0.001\n{CAT}[discovery]\nidle = "1ms"\n'
     )
     user = Person(place / "home", place)
     user.types("daemon", "start")
@@ -80,7 +80,9 @@ def test_the_agent_discovers_work_and_it_starts_with_a_yes(person: Person, model
     asked = model.asked[-1]
     proposal = person.types("ls", "--json", "--state", "proposed").object
 
-    assert (asked.offers, proposal["name"], proposal["owner"]) == (frozenset(), "watch-pr-42", name)
+    assert asked.offers == {"read_file", "list_files", "search_files", "memory_get"}
+    assert (proposal["name"], proposal["owner"]) == ("watch-pr-42", name)
+    assert person.sees(discovery)["lane"] == "local"
     assert "person: PR 42 is not merged yet, is it?" in asked.prompt
     assert f"proposed {proposal['id']}" in shown
 

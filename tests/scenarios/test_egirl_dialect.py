@@ -61,7 +61,7 @@ async def test_task_add_is_active_at_once(egirl: Speaker) -> None:
         "status": "active",
         "notify": "always",
         "max_runs": 1,
-        "created_by": "agent",
+        "created_by": "user",
         "run_count": 0,
     }
     assert {name: given[name] for name in expected} == expected
@@ -153,6 +153,7 @@ async def test_max_runs_is_a_count(egirl: Speaker, max_runs: Any) -> None:
 @pytest.mark.spec("D1")
 async def test_task_propose_waits_for_a_person(stage: Stage, egirl: Speaker) -> None:
     reply = await egirl("task_propose", **NEW)
+    assert facts(reply)["created_by"] == "agent"
     task = await egirl.task()
     assert (facts(reply)["status"], task.state) == ("proposed", "proposed")
     assert reply.text.startswith("Proposed task: watch-deploy\n")

@@ -83,7 +83,7 @@ async def test_check_ci_every_30_minutes(egirl: Speaker) -> None:
         "notify": "on_change",
         "channel": "inbox",
         "channel_target": "user",
-        "created_by": "agent",
+        "created_by": "user",
     }
     assert {name: given[name] for name in expected} == expected
     assert "last_run" not in given

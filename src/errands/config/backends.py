@@ -38,6 +38,17 @@ BACKENDS = {
     ),
     "command": _kinds("preset:preset command:command arguments:words env:variables model:text retries:count"),
 }
+# The providers whose models run elsewhere; any other name with a colon, such as qwen3:8b, is one of Ollama's.
+REMOTE = frozenset(
+    """
+    alibaba anthropic azure azure-responses bedrock bedrock-mantle cerebras cohere crusoe deepseek elevenlabs
+    fireworks gateway github github-copilot google google-cloud groq heroku huggingface litellm meta mistral
+    moonshotai nebius openai openai-chat openai-chatgpt openai-codex openai-decisions openai-responses
+    openrouter ovhcloud sambanova snowflake system-one together typesafe vercel vllm voyageai xai zai
+    """.split()
+)
+_HERE = ("127.", "localhost", "[::1]", "0.0.0.0")
+LOCAL = "local"  # the lane of the runs that share a model on this machine
 # The setting that a backend cannot do without, and what to write.
 _NEEDED = {
     "builtin": ("model", 'model = "qwen3:8b", or with a provider: "anthropic:claude-sonnet-4-5"'),
@@ -87,6 +98,22 @@ def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         for model in (settings.get("model"), second.get("model") if isinstance(second, dict) else second):
             if isinstance(model, str) and ":" in model:
                 yield model.partition(":")[0].replace("-", "_")
+
+
+def is_local(name: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether an agent's model runs on this machine, so that two runs at once would only be slower."""
+    model = settings.get("model")
+    if settings.get("backend", name) != "builtin" or not isinstance(model, str):
+        return False
+    if isinstance(url := settings.get("url"), str):
+        return url.partition("://")[2].rpartition("@")[2].startswith(_HERE)
+    return model.replace("/", ":").partition(":")[0] not in REMOTE
+
+
+def lane_of(name: str, backends: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the lane of an agent's runs, unless a task names one."""
+    settings = backends.get(name, {})
+    return str(settings.get("lane") or (LOCAL if is_local(name, settings) else "agent"))
 
 
 def is_agent(name: str, backends: Mapping[str, object]) -> bool:

@@ -166,9 +166,13 @@ class Notices:
 
 @section
 class Discovery:
-    enabled: bool = key(False, "whether an agent looks for work to propose while nothing is typed")
+    enabled: bool = key(
+        True, "whether an agent looks for work to propose while nothing is typed, once a model is configured"
+    )
     agent: str = key(
-        "auto", "the agent that looks; `auto` is the first one that you have configured for the lane `local`"
+        "auto",
+        "the agent that looks; `auto` is the first one with a model on this machine (lane `local`), or else "
+        "`agents.default` if it has a model",
     )
     every: timedelta = key(timedelta(minutes=30), "how often it looks")
     idle: timedelta = key(timedelta(minutes=10), "how long nothing must have been typed before it looks")

@@ -174,9 +174,11 @@ class Egirl(BaseDialect):
     async def _made(
         self, context: ToolContext, *, propose: bool, name: str, description: str, prompt: str, **given: Any
     ) -> View:
-        return await context.ask(
-            prompt, name=name, description=description, propose=propose, **drafted(**given)
-        )
+        options = drafted(**given)
+        if not propose and context.caller.run is None:
+            # task_add is for what a person asked for; a run in the background talks to none.
+            options["created_by"] = f"user ({context.caller.actor})"
+        return await context.ask(prompt, name=name, description=description, propose=propose, **options)
 
     def declined(self, view: View, why: str) -> Reply:
         return reply([view], [why], {"id": view.id, "status": egirl(view), "error": why}, failed=True)

@@ -12,15 +12,24 @@ import pytest
 
 from errands import config
 from errands.bootstrap import open_engine, open_home
-from errands.engine.agents.discovery import KEY, Discovery, agent_of, arrange, last_presence, note_presence
+from errands.engine.agents.discovery import (
+    KEY,
+    READING,
+    Discovery,
+    agent_of,
+    arrange,
+    last_presence,
+    note_presence,
+)
 from errands.engine.agents.model_gate import ModelGate
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
+from errands.ports.agent import Spec
 from errands.ports.store import Query
 from errands.testing.clock import HandClock
 
 MODEL = '[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "http://127.0.0.1:1/v1"\nlane = "local"\n'
-ON = "[discovery]\nenabled = true\n"
+ON, OFF = "[discovery]\nenabled = true\n", "[discovery]\nenabled = false\n"
 CHAT = "chat:abc234"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -67,14 +76,52 @@ def proposals(engine: Engine) -> list[str]:
 
 
 @pytest.mark.spec("D3", "D4")
-def test_discovery_is_off_unless_it_is_enabled_and_there_is_a_local_model(
+def test_discovery_is_on_when_a_model_is_configured_and_one_switch_turns_it_off(
     configured: Callable[..., Engine],
 ) -> None:
     assert arrange(configured("")) is None
-    assert arrange(configured(MODEL)) is None
     assert arrange(configured(ON)) is None
-    assert arrange(configured('[agents.far]\nbackend = "builtin"\nmodel = "m"\n' + ON)) is None
+    assert arrange(configured('[agents]\ndefault = "claude"\n[agents.claude]\nbackend = "command"\n')) is None
     assert configured("").list(Query()) == []
+    engine = configured(MODEL)
+    known = arrange(engine)
+    assert known is not None
+    assert engine.get(known).state == "active"
+    engine = configured(MODEL + OFF)
+    assert arrange(engine) is None
+    assert engine.get(known).state == "cancelled"
+
+
+@pytest.mark.spec("D4")
+def test_discovery_prefers_the_model_on_this_machine(configured: Callable[..., Engine]) -> None:
+    far = (
+        '[agents]\ndefault = "far"\n[agents.far]\nbackend = "builtin"\nmodel = "anthropic:claude-haiku-4-5"\n'
+    )
+    engine = configured(far)
+    known = arrange(engine)
+    assert known is not None
+    assert (agent_of(engine.config), engine.get(known).lane) == ("far", "agent")
+    engine = configured(far + '[agents.near]\nbackend = "builtin"\nmodel = "qwen3:8b"\n')
+    known = arrange(engine)
+    assert known is not None
+    assert (agent_of(engine.config), engine.get(known).lane) == ("near", "local")
+
+
+@pytest.mark.spec("D3")
+def test_discovery_may_read_where_the_person_was_last_and_do_nothing_else(
+    configured: Callable[..., Engine], tmp_path: Path
+) -> None:
+    engine = configured()
+    known = arrange(engine)
+    assert known is not None
+    assert (engine.get(known).details or {})["tools"] == list(READING)
+    spec = Spec(agent="small", cwd="/", system="", tools=READING)
+    assert begin_discovery(engine).scoped(spec).tools == ()
+    engine.submit(
+        Draft(prompt="hello", agent="offline", key=CHAT, owner=CHAT, parent=CHAT, cwd=str(tmp_path))
+    )
+    scoped = begin_discovery(engine).scoped(spec)
+    assert (scoped.cwd, scoped.tools) == (str(tmp_path), READING)
 
 
 @pytest.mark.spec("D3", "D4")
@@ -103,7 +150,7 @@ def test_discovery_follows_the_configuration(configured: Callable[..., Engine]) 
     assert standing is not None
     assert standing.rule == "every 1h"
 
-    engine = configured(MODEL)
+    engine = configured(MODEL + OFF)
     assert arrange(engine) is None
     assert engine.get(second).state == "cancelled"
     assert arrange(configured()) not in (None, first, second)
@@ -143,7 +190,7 @@ def test_discovery_does_not_run_while_a_chat_uses_the_model(configured: Callable
     discovery = begin_discovery(engine)
     note_presence(engine.home, clock_of(engine).now() - HOUR)
     with ModelGate(engine.home.path):
-        assert discovery.hindrance() == "a chat uses the model"
+        assert discovery.hindrance() == "a conversation uses the model"
     assert discovery.hindrance() == ""
 
 
@@ -181,6 +228,10 @@ def test_the_prompt_shows_the_conversation_the_repository_the_tasks_and_the_time
     with engine.store:
         engine.store.add_exchange(said.latest.id, "we should watch PR 42, with key sk-ant-REDACTED")
         engine.store.note_answer(said.latest.id, "shall I?")
+    for door, words in (("discord", "the deploy is slow today"), ("mcp", "why is test_tides flaky?")):
+        other = engine.submit(Draft(prompt=words, agent="offline", door=door, cwd=str(tmp_path)))
+        with engine.store:
+            engine.store.add_exchange(other.latest.id, words)
     engine.submit(Draft(command="sleep 60", name="nightly", description="the nightly build"))
     prompt = begin_discovery(engine).prompt()
 
@@ -188,6 +239,8 @@ def test_the_prompt_shows_the_conversation_the_repository_the_tasks_and_the_time
         f"It is {clock_of(engine).now().astimezone():%A, %Y-%m-%d %H:%M}",
         "person: we should watch PR 42",
         "agent: shall I?",
+        "person: the deploy is slow today",
+        "person: why is test_tides flaky?",
         "## No commits yet on feature",
         "?? draft.md",
         "the nightly build",

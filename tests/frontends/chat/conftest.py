@@ -26,8 +26,8 @@ def person(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
     configured.write_text(
         f'[agents]\ndefault = "builtin"\n[agents.builtin]\nmodel = "fake"\nurl = "{model.openai_url}"\n'
         "pause = 0.001\n"
-        f'[agents.behind]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\nlane = "local"\n'
-        "pause = 0.001\n"
+        f'[agents.behind]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\n'
+        "pause = 0.001\n[discovery]\nenabled = false\n"
     )
     person = Person(place / "home", place)
     person.types("daemon", "start")

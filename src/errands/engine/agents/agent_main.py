@@ -43,7 +43,7 @@ async def answer(
                 engine.store.note_answer(run_id, "")
             print(f"not now: {why}", flush=True)
             return 0
-        context.text = discovery.prompt()
+        context.text, context.spec = discovery.prompt(), discovery.scoped(context.spec)
     try:
         agent = make(context.spec.agent)
     except ErrandsError as error:

@@ -1,8 +1,8 @@
 """Discovery: while the person is away, an agent looks for work that is worth proposing.
 
 It is a recurring task like any other, so its history says when it looked, what that cost, and why it did
-not. A look that is not allowed costs no request. The agent gets no tools: it answers with suggestions, and
-what becomes of them is decided here, where no prompt can change the limits.
+not. A look that is not allowed costs no request. The agent gets tools that only read: it answers with
+suggestions, and what becomes of them is decided here, where no prompt can change the limits.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from errands.config.backends import lane_of
 from errands.engine.agents.model_gate import LANE, ModelGate
 from errands.model.action import Prompt
 from errands.model.agent.session import CHAT
@@ -19,6 +20,7 @@ from errands.model.agent.suggestion import FORMAT, Suggestion, suggestions_in
 from errands.model.approval import is_unattended
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.options.draft import Draft
+from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.states import OPEN, STANDING
 from errands.model.text.duration import spoken
@@ -35,12 +37,14 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.task import Task
     from errands.model.view import View
+    from errands.ports.agent import Spec
     from errands.ports.home import Home
 
 KEY = "discovery"
-EXCHANGES, LONGEST = 6, 600  # of the latest conversation, and characters of each text
+TALKS, EXCHANGES, LONGEST = 5, 6, 600  # conversations, what was said last in each, characters of each text
+READING = ("read_file", "list_files", "search_files", "memory_get")
 MOST_TASKS, MOST_FILES = 30, 40
-RECENT = 100  # tasks and answers in which a person is looked for
+RECENT = 100  # tasks and answers in which a person or a conversation is looked for
 GIT_WITHIN = 5.0  # seconds
 _PERSONAL = ("terminal", "chat", "discord", "web", "top")
 
@@ -56,10 +60,26 @@ and starts only with their yes.
 
 
 def agent_of(config: Config) -> str | None:
-    """Return the agent that looks: the configured one, or the first that uses the local model."""
+    """Return the agent that looks: the configured one, or the first whose model costs nothing.
+
+    Without a model on this machine it is the default agent, if a model is configured for it. Programs with
+    an account of their own never look unless they are told to.
+    """
     if config.discovery.agent != "auto":
         return config.discovery.agent
-    return next((name for name, each in config.backends.items() if each.get("lane") == LANE), None)
+    default, backends = config.agents.default, config.backends
+    local = next((name for name in backends if lane_of(name, backends) == LANE), None)
+    has_model = _is_builtin(default, config) and bool(backends.get(default, {}).get("model"))
+    return local or (default if has_model else None)
+
+
+def _is_builtin(agent: str, config: Config) -> bool:
+    return bool(config.backends.get(agent, {}).get("backend", agent) == "builtin")
+
+
+def _tools(agent: str, config: Config) -> tuple[str, ...] | None:
+    # Other backends bring tools of their own, and ask before they use them.
+    return READING if _is_builtin(agent, config) else None
 
 
 def arrange(engine: Engine) -> str | None:
@@ -69,16 +89,15 @@ def arrange(engine: Engine) -> str | None:
     is_wanted = settings.enabled and agent is not None
     if known is not None:
         task = engine.store.task(known)
-        if is_wanted and _is_as_wanted(task, agent, engine.config):
+        if is_wanted and _is_as_wanted(task, agent or "", engine.config):
             return known
         if task.state in STANDING:
             engine.cancel([known], by="the configuration")
         if not is_wanted or engine.store.view(known).is_live:
             return None  # a run that is still live is in the way until the next start
         engine.clear([known])
-    if not is_wanted:
+    if not settings.enabled or agent is None:
         return None
-    backend = engine.config.backends.get(agent or "", {}).get("backend", agent)
     return engine.submit(
         Draft(
             prompt="Look for useful work in the background, and propose it.",
@@ -86,23 +105,24 @@ def arrange(engine: Engine) -> str | None:
             description="looks for work to propose while the person is away",
             key=KEY,
             agent=agent,
-            lane=LANE,
+            lane=lane_of(agent, engine.config.backends),
             cwd="/",
             every=settings.every,
             notify="on_failure",
-            # Other backends bring tools of their own, and ask before they use them.
-            tools=() if backend == "builtin" else None,
+            tools=_tools(agent, engine.config),
             owner="user",
             door="python",
         )
     ).id
 
 
-def _is_as_wanted(task: Task, agent: str | None, config: Config) -> bool:
+def _is_as_wanted(task: Task, agent: str, config: Config) -> bool:
     return (
         task.state in STANDING
         and isinstance(task.action, Prompt)
         and task.action.agent == agent
+        and task.action.tools == _tools(agent, config)
+        and task.lane == lane_of(agent, config.backends)
         and isinstance(task.trigger, Every)
         and task.trigger.span == config.discovery.every
     )
@@ -132,18 +152,24 @@ class Discovery:
         if now - present < settings.idle:
             return f"a person is here; it looks after {spoken(settings.idle)} of silence"
         if ModelGate(self._engine.home.path).is_closed():
-            return "a chat uses the model"
+            return "a conversation uses the model"
         waiting = [view.id for view in self._engine.list(Query(states=("proposed",))) if is_discovered(view)]
         if len(waiting) >= settings.most:
             return f"what it proposed before is not answered yet: {', '.join(waiting)}"
         return ""
+
+    def scoped(self, spec: Spec) -> Spec:
+        """Return the specification of the look: it reads where the person was last, or nothing."""
+        if self._place is None:
+            return evolve(spec, tools=() if spec.tools is not None else None)
+        return evolve(spec, cwd=self._place.action.cwd)
 
     def prompt(self) -> str:
         """Write the prompt; everything that came from outside is fenced."""
         now = self._engine.clock.now().astimezone()
         parts = [f"It is {now:%A, %Y-%m-%d %H:%M}.\n\n"]
         for label, text in (
-            ("recent conversation", "\n".join(self._conversation())),
+            ("recent conversation", "\n".join(self._conversations())),
             ("git status", self._git()),
             ("open tasks", "\n".join(self._tasks())),
             ("turned down", "\n".join(line(each) for each in self._refused())),
@@ -196,7 +222,6 @@ class Discovery:
                 max_runs=suggestion.max_runs,
                 cwd="/" if place is None else place.action.cwd,
                 environ=environment,
-                lane=LANE if suggestion.prompt else None,
                 agent=agent_of(self._engine.config) if suggestion.prompt else None,
                 owner="user" if place is None else place.owner,
                 parent=None if place is None else place.parent,
@@ -217,15 +242,19 @@ class Discovery:
             if view.id != own and not (view.key or "").startswith(CHAT):
                 yield view.id, _text_of(view)
 
-    def _conversation(self) -> Iterator[str]:
-        place = self._place
-        if place is None or not isinstance(place.action, Prompt):
-            return
-        mask = self._engine.mask(place.id)
-        for _, exchange in self._engine.store.exchanges(place.id)[-EXCHANGES:]:
-            yield f"person: {mask.text(exchange.text)[:LONGEST]}"
-            if exchange.answer:
-                yield f"agent: {mask.text(exchange.answer)[:LONGEST]}"
+    def _conversations(self) -> Iterator[str]:
+        """Yield what was said last in the latest conversations, whichever frontend they were held in."""
+        own = task_of(self._run)[0]
+        views = self._engine.list(Query(limit=RECENT, with_commands=False))
+        talks = [each for each in views if each.agent is not None and each.id != own]
+        talks = [each for each in talks if not is_discovered(each)]
+        for view in sorted(talks, key=lambda each: each.updated_at)[-TALKS:]:
+            yield f"[{view.door}: {view.id}]"
+            mask = self._engine.mask(view.id)
+            for _, exchange in self._engine.store.exchanges(view.id)[-EXCHANGES:]:
+                yield f"person: {mask.text(exchange.text)[:LONGEST]}"
+                if exchange.answer:
+                    yield f"agent: {mask.text(exchange.answer)[:LONGEST]}"
 
     def _tasks(self) -> Iterator[str]:
         for task_id, text in list(self._known())[:MOST_TASKS]:

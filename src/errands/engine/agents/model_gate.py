@@ -1,7 +1,7 @@
 """The gate of a shared local model: a person goes first.
 
-A chat closes the gate while it waits for an answer; background runs check it between two calls and wait. It
-is a file lock, so it opens by itself when the process dies.
+A conversation, in the chat or on Discord, closes the gate while it waits for an answer; background runs check
+it between two calls and wait. It is a file lock, so it opens by itself when the process dies.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import fcntl
 import os
 
+from errands.config.backends import LOCAL
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-LANE = "local"  # the lane of the runs that share the model
+LANE = LOCAL  # the lane of the runs that share the model
 LOOK = 0.05  # seconds between two looks at a closed gate
 
 
@@ -36,7 +38,7 @@ class ModelGate:
         os.close(self._files.pop())
 
     def is_closed(self) -> bool:
-        """Return whether a chat uses the model."""
+        """Return whether a conversation with a person uses the model."""
         file = self._open()
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

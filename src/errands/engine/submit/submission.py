@@ -272,8 +272,10 @@ class Submitter:
             label = slug(draft.name) if draft.name else command_slug(action.line)
             lane = "shell" if draft.lane is None else draft.lane
         else:
+            from errands.config.backends import lane_of  # commands do not pay for it
+
             label = slug(draft.name or " ".join(action.text.split()[:4]))
-            lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
+            lane = draft.lane or lane_of(action.agent, self._config.backends)
             timeout = self._config.agents.timeout
         who = self._environments.who
         if way is not None:

@@ -327,9 +327,7 @@ def _discovery(context: Context) -> Iterator[Finding]:
     from errands.frontends.cli.display.format import repetition
 
     if agent_of(context.config) is None:
-        advice = 'set discovery.agent, or lane = "local" for the agent that uses the local model'
-        yield warn("discovery is enabled, but no agent is configured for it", advice)
-        return
+        return  # it begins with the first model
     known = context.engine.id_by_key(KEY)
     state = None if known is None else context.engine.task(known).state
     if known is None or state not in ("active", "paused"):

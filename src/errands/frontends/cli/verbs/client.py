@@ -105,7 +105,10 @@ def _wake_claude(context: Context) -> int:
 
 
 def _remind_claude(context: Context) -> int:
-    """Add notices to the next prompt: the output of this hook becomes part of it."""
+    """Add notices to the prompt that a person has typed: the output of this hook becomes part of it."""
+    from errands.engine.agents.discovery import note_presence
+
+    note_presence(context.home)
     for owner in _claude_sessions(context):
         _delivered(context, owner, _printed)
     return 0
