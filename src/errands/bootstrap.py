@@ -168,6 +168,7 @@ def run_agent(run_id: str) -> int:
     import io
 
     from errands.agents import make
+    from errands.config.backends import settings_of
     from errands.engine.agents.agent_main import answer, fail
     from errands.frontends.tools.conversation_tools import ConversationTools
 
@@ -186,7 +187,7 @@ def run_agent(run_id: str) -> int:
             answer(
                 engine,
                 run_id,
-                lambda name: make(name, backends.get(name, {}), home.path),
+                lambda name: make(name, settings_of(name, backends), home.path),
                 offer=ConversationTools,
             )
         )
@@ -241,8 +242,9 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
 def agent_readiness(name: str, config: Config) -> str:
     """Return why an agent could start; raise an error that says why not."""
     from errands.agents.readiness import ready
+    from errands.config.backends import settings_of
 
-    return ready(name, config.backends.get(name, {}))
+    return ready(name, settings_of(name, config.backends))
 
 
 def start_daemon(home: Home) -> None:
