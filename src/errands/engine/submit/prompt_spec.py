@@ -105,9 +105,14 @@ def _check_offline(draft: Draft, agent: str, settings: Mapping[str, Any]) -> Non
             )
 
 
-def check_fan_out(store: Store, config: Config, parent: str) -> None:
-    """Refuse another task of a session that has as many live ones as allowed."""
-    if len(store.live_children(parent)) >= config.agents.fan_out:
+def check_fan_out(store: Store, config: Config, parent: str, created_by: str) -> None:
+    """Refuse another task of a session that has as many live ones as allowed.
+
+    The conversation of a chat is a task of the chat itself; it does not count.
+    """
+    launcher = created_by.removeprefix(LAUNCHED).partition(".")[0]
+    live = [each for each in store.live_children(parent) if task_of(each)[0] != launcher]
+    if len(live) >= config.agents.fan_out:
         raise BadValue(
             f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
             "wait for one to end"
