@@ -267,7 +267,7 @@ async def test_cancelling_ends_the_task_and_its_live_run(home: Home, clock: Hand
         assert await engine.clear(task.id) == [task.id]
 
 
-@pytest.mark.spec("T4")
+@pytest.mark.spec("L9")
 async def test_stopping_a_run_keeps_the_schedule(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("sleep 600", every=HOUR)
