@@ -83,29 +83,6 @@ async def test_a_task_is_done_after_its_last_run(home: Home, clock: HandClock) -
         assert (await engine.get(task.id)).runs == 2
 
 
-@pytest.mark.spec("T2")
-async def test_an_unpaused_task_continues_from_now_without_catching_up(home: Home, clock: HandClock) -> None:
-    async with embedded(home.path, **TICK) as engine:
-        task = await engine.submit("true", every=10 * MINUTE)
-        paused = await engine.pause(task.id)
-        assert (paused.state, paused.standing and paused.standing.next_at) == ("paused", None)
-        clock.turn(25 * MINUTE)
-        await engine.finished("true")
-        assert (await engine.get(task.id)).runs == 0
-
-        again = await engine.unpause(task.id)
-        assert again.standing is not None
-        assert again.standing.next_at == clock.now() + 10 * MINUTE
-        clock.turn(9 * MINUTE)
-        await engine.finished("true")
-        assert (await engine.get(task.id)).runs == 0
-        clock.turn(MINUTE)
-        first = await ran(engine, task.id, 1)
-        assert outcomes(engine, task.id) == [("ran", 1)]
-        assert first.standing is not None
-        assert first.standing.next_at == clock.now() + 10 * MINUTE
-
-
 @pytest.mark.spec("T4")
 async def test_a_slot_that_overlaps_the_previous_run_is_skipped_with_a_record(
     home: Home, clock: HandClock
