@@ -152,6 +152,8 @@ async def test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is
         await ran(engine, task.id, 1)
         waiting = await engine.get(task.id)
         assert (waiting.state, waiting.latest.cause, waiting.latest.state) == ("active", "retry", "pending")
+        assert waiting.retry is not None
+        assert waiting.retry.at == clock.now() + MINUTE
         clock.turn(MINUTE)
         await until(lambda: engine.engine.store.view(task.id).state == "paused")
 
