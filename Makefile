@@ -5,6 +5,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
+PACKAGES := tools/packages/agents/installed
 # Tests wait for processes more than they compute: three at once keep two cores busy.
 AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
@@ -18,7 +19,7 @@ help: ## List the targets
 demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
 
-test: $(VENV) $(PROGRAMS) ## Run the tests, a minute of chaos included
+test: $(VENV) $(PROGRAMS) $(PACKAGES) ## Run the tests, a minute of chaos included
 	-@tools/apt bubblewrap
 	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope
 
@@ -55,7 +56,7 @@ fmt: $(VENV) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 clean: ## Remove what the other targets made
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules tools/packages/*/
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV): pyproject.toml bin/errands tools/venv
@@ -66,3 +67,7 @@ $(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
 	@if tools/programs; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
 	else echo '*** OpenCode, Claude Code, Codex, Gemini CLI, the MCP Inspector and the conformance suite could not be installed:' \
 	'the tests that need them are skipped, and counted at the end; tools/programs tries again' >&2; fi
+
+$(PACKAGES): tools/environments $(wildcard tools/packages/*.txt) | $(VENV)
+	@if tools/environments; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
+	else echo '*** the tests with these packages are skipped, and counted at the end; tools/environments tries again' >&2; fi

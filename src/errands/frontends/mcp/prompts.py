@@ -54,11 +54,9 @@ class Prompts:
         if prompt.name == "background":
             text = _background(arguments["command"])
         elif prompt.name == "tasks":
-            views = self._frontend.tasks(caller, limit=_LISTED)
-            text = self._frontend.masked(views, _tasks(views))
+            text = _tasks(self._frontend.tasks(caller, limit=_LISTED))
         else:
-            views = self._frontend.tasks(caller, limit=_LISTED, states=("proposed",))
-            text = self._frontend.masked(views, _approvals(views))
+            text = _approvals(self._frontend.tasks(caller, limit=_LISTED, states=("proposed",)))
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
 

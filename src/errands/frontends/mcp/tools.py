@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -150,10 +151,23 @@ def _as_mcp(tool: DialectTool) -> Tool:
     return Tool(
         name=tool.name,
         description=tool.description,
-        input_schema=dict(tool.parameters),
+        input_schema=_schema(tool.parameters),
         annotations=ToolAnnotations(
             read_only_hint=tool.reads_only,
             destructive_hint=None if tool.reads_only else tool.destructive or tool.may_need_approval,
             open_world_hint=False if tool.reads_only else None,
         ),
     )
+
+
+def _schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema that says of each optional argument that it may be null.
+
+    smolagents demands every argument that does not say so.
+    """
+    required = parameters.get("required", ())
+    properties = {
+        name: each if name in required else {**each, "nullable": True}
+        for name, each in parameters["properties"].items()
+    }
+    return {**parameters, "properties": properties}
