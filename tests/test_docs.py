@@ -18,6 +18,9 @@ from errands.config import backends
 from errands.frontends.cli import parser, reference, verbs
 from errands.model.errors import BadValue
 from errands.model.limits import BUDGETS
+from errands.model.states import ENDED, LIVE
+from errands.ports.home import Home
+from errands.ports.rundir import CONTROL, LOG, PROGRESS
 from tests.documents import DOCUMENTS, ROOT, Block, anchors, blocks, commands, links, named_files
 
 README = ROOT / "README.md"
@@ -97,7 +100,17 @@ def test_no_document_names_a_variable_that_does_not_exist() -> None:
 def test_the_design_has_its_four_sections() -> None:
     text = (ROOT / "docs" / "design.md").read_text()
 
-    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["What & How", "Core Logic", "Config", "Files"]
+    _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    titles = [each.partition("\n")[0] for each in sections]
+    assert titles == ["What & How", "Core Logic", "Config", "Files"]
+    verbs, logic, settings, files = sections
+    used = ("run", "approve", "wait", "notices", "ls", "cancel", "restart")
+    assert [each for each in used if f"`errands {each}`" not in verbs] == []
+    assert [each for each in (*LIVE, *ENDED) if f"| {each} |" not in logic] == []
+    assert "(configuration.md)" in settings
+    home = Home(path="/home")
+    names = [os.path.basename(each) for each in (home.store, home.lock, home.bell, home.log, home.runs)]
+    assert [each for each in (*names, LOG, PROGRESS, CONTROL) if each not in files] == []
 
 
 @pytest.mark.parametrize("place", PAGES, ids=name_of)

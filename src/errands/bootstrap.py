@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.daemon.loops import Loops
     from errands.frontends.install.installation import ClientInstallation, ServiceInstallation
+    from errands.frontends.tools.conversation_tools import ConversationTools
     from errands.model.approval import Consent
     from errands.model.notices.notice import Address
+    from errands.ports.dialect import Caller
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
@@ -168,8 +170,8 @@ def run_agent(run_id: str) -> int:
     import io
 
     from errands.agents import make
+    from errands.config.backends import settings_of
     from errands.engine.agents.agent_main import answer, fail
-    from errands.frontends.tools.conversation_tools import ConversationTools
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -186,12 +188,19 @@ def run_agent(run_id: str) -> int:
             answer(
                 engine,
                 run_id,
-                lambda name: make(name, backends.get(name, {}), home.path),
-                offer=ConversationTools,
+                lambda name: make(name, settings_of(name, backends), home.path),
+                offer=_background_tools,
             )
         )
     finally:
         engine.close()
+
+
+def _background_tools(engine: Engine, caller: Caller) -> ConversationTools:
+    """Return the tools for the agent of a conversation; other agents do not load them."""
+    from errands.frontends.tools.conversation_tools import ConversationTools
+
+    return ConversationTools(engine, caller)
 
 
 def channel_trouble(name: str, config: Config) -> str:
@@ -241,8 +250,9 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
 def agent_readiness(name: str, config: Config) -> str:
     """Return why an agent could start; raise an error that says why not."""
     from errands.agents.readiness import ready
+    from errands.config.backends import settings_of
 
-    return ready(name, config.backends.get(name, {}))
+    return ready(name, settings_of(name, config.backends))
 
 
 def start_daemon(home: Home) -> None:

@@ -88,7 +88,11 @@ def basic_auth(username: str, password: str) -> dict[str, str]:
 class AsyncClient:
     """A client for one server; each request has its own connection, so no failure affects the next."""
 
-    def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
+    def __init__(
+        self, url: str, *, headers: Mapping[str, str], timeout: float, socket: str | None = None
+    ) -> None:
+        """`socket` is the path of the Unix socket to connect to, instead of the host."""
+        self._socket = socket
         parts = urlsplit(url)
         self._host = parts.hostname or "127.0.0.1"
         self._ssl = ssl.create_default_context() if parts.scheme == "https" else None
@@ -140,9 +144,12 @@ class AsyncClient:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        reader, writer = await asyncio.open_connection(
-            self._host, self._port, ssl=self._ssl, limit=LONGEST_HEAD
-        )
+        if self._socket is not None:
+            reader, writer = await asyncio.open_unix_connection(self._socket, limit=LONGEST_HEAD)
+        else:
+            reader, writer = await asyncio.open_connection(
+                self._host, self._port, ssl=self._ssl, limit=LONGEST_HEAD
+            )
         try:
             yield reader, writer
         finally:

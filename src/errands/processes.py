@@ -112,13 +112,14 @@ def drop_sessions() -> None:
     import asyncio
 
     from errands.agents import make
+    from errands.config.backends import settings_of
     from errands.engine.agents.session_cleanup import drop_all
 
     logging.basicConfig(level=logging.INFO, format=_LOG_LINE)
     engine = _engine()
 
     def agent(name: str, cwd: str) -> Agent:
-        return make(name, configuration.load(cwd=cwd).backends.get(name, {}), engine.home.path)
+        return make(name, settings_of(name, configuration.load(cwd=cwd).backends), engine.home.path)
 
     try:
         asyncio.run(drop_all(engine, agent))

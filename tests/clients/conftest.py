@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +18,14 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session")
-def opencode(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def opencode_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("opencode")
+
+
+@pytest.fixture(scope="session")
+def opencode(model: ModelServer, opencode_home: Path) -> Iterator[str]:
     """Start an OpenCode server; return its address."""
-    server = OpenCodeServer(tmp_path_factory.mktemp("opencode"), model.openai_url)
+    server = OpenCodeServer(opencode_home, model.openai_url)
     try:
         server.start()
         yield server.url

@@ -12,6 +12,7 @@ from errands.testing.model_server import ModelServer
 from tests.clients.opencode_session import Session, calling, have_types, waited_for
 from tests.frontends.cli.person import Person
 
+pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 TOOLS = {
     "background_task",
     "background_shell",

@@ -7,10 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from errands.dialects import named
 from errands.model.agent.fork import PREAMBLE
 from errands.model.agent.session import Session
 from errands.model.errors import BadValue, NotResumable, SessionGone, StillLive
 from errands.model.view import View, as_json, exit_code
+from errands.ports.dialect import Caller
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, until
 from tests.engine.agent_project import Project
@@ -99,11 +101,19 @@ async def test_track_resumed_status(engine: TestEngine, project: Project) -> Non
 
 @pytest.mark.spec("O5")
 async def test_retrieve_completed_task_results(engine: TestEngine) -> None:
-    task = await engine.answered("`echo marmalade`")
-    view = await engine.get(task.id)
-    assert "marmalade" in (view.details or {})["result"]
-    engine.engine.mark_retrieved(view)
-    assert (await engine.get(task.id)).latest.retrieved_at is not None
+    task = await engine.answered("`echo marmalade`", parent="chat-1")
+    caller = Caller(session="chat-1", cwd="/", door="mcp")
+    assert (await engine.get(task.id)).latest.retrieved_at is None
+
+    reply = await named("opencode").call(engine, caller, "background_output", {"task_id": task.id})
+
+    assert "marmalade" in reply.text
+    read = (await engine.get(task.id)).latest
+    assert read.retrieved_at is not None
+    assert read.completed_at is not None
+    assert read.retrieved_at >= read.completed_at
+    await named("opencode").call(engine, caller, "background_output", {"task_id": task.id})
+    assert (await engine.get(task.id)).latest.retrieved_at == read.retrieved_at
 
 
 @pytest.mark.spec("O11")
@@ -137,9 +147,11 @@ async def test_monitor_task_progress(engine: TestEngine, project: Project) -> No
 @pytest.mark.spec("L13")
 async def test_group_related_tasks(engine: TestEngine, project: Project) -> None:
     tasks = [await engine.ask("`./deed x 60`", cwd=project.path, batch="b") for _ in range(2)]
+    other = await engine.ask("`./deed x 60`", cwd=project.path, batch="c")
     await engine.cancel(*[each.id for each in await engine.list(batch="b")])
     done = await engine.wait_all([each.id for each in tasks], timeout=WITHIN)
     assert {each.state for each in done} == {"cancelled"}
+    assert (await engine.get(other.id)).is_live
 
 
 @pytest.mark.spec("S2")

@@ -71,8 +71,8 @@ async def test_bash_in_the_foreground_returns_the_result(claude: Speaker) -> Non
 @pytest.mark.spec("L22")
 @pytest.mark.trap(27)
 async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speaker) -> None:
-    command = "; sleep 0.05; ".join(f"echo line {i}" for i in range(1, 9))
-    reply = await claude("Bash", command=command, timeout=120)
+    command = "echo line 1; sleep 5; echo line 2"
+    reply = await claude("Bash", command=command, timeout=3000)  # enough to print, on a busy machine too
     given, pid = facts(reply), (await claude.task()).latest.pid
     assert given["status"] == "running"
     assert "It goes on in the background." in reply.text
@@ -81,7 +81,7 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speak
     done = facts(await claude("TaskOutput", task_id=given["task_id"]))
     whole = fenced(done["output"])
     assert whole.startswith(so_far)
-    assert whole.splitlines() == [f"line {i}" for i in range(1, 9)]
+    assert whole.splitlines() == ["line 1", "line 2"]
     task = await claude.task()
     assert (task.runs, task.latest.pid) == (1, pid)
     assert await claude.count() == 1

@@ -184,6 +184,7 @@ async def test_no_tasks(egirl: Speaker) -> None:
 @pytest.mark.spec("O5")
 async def test_task_list_has_the_result(egirl: Speaker) -> None:
     found = await done(egirl)
+    assert (await egirl.engine.get(found)).latest.retrieved_at is None
     reply = await egirl("task_list")
     (given,) = facts(reply)["tasks"]
     run = given["last_run"]

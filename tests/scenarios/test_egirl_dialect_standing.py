@@ -290,7 +290,9 @@ async def test_pause_and_resume(egirl: Speaker) -> None:
     assert facts(await egirl("task_pause", task_id=found))["status"] == "paused"
     reply = await egirl("task_resume", task_id=found)
     assert reply.text.startswith(f"Task resumed: watch-ci-main\nID: {found}\nStatus: active\n")
-    assert facts(reply)["next_run_at"] is not None
+    # An interval counts from when the task is resumed, in milliseconds.
+    ahead = facts(reply)["next_run_at"] - egirl.engine.now().timestamp() * 1000
+    assert 29 * 60_000 < ahead <= 30 * 60_000
     assert facts(await egirl("task_resume", task_id=found))["status"] == "active"
 
 

@@ -35,13 +35,11 @@ async def test_background_task_returns_an_id_at_once(opencode: Speaker) -> None:
     assert task.parent == opencode.caller.session
 
 
-@pytest.mark.parametrize("missing", ["description", "agent"])
-async def test_background_task_needs_description_and_agent(opencode: Speaker, missing: str) -> None:
-    given = {"description": "x", "prompt": "hello", "agent": "offline"}
-    del given[missing]
-    said = await opencode.refused("background_task", **given)
-    assert said == f"Invalid arguments for background_task: {missing} is missing"
-    assert await opencode.count() == 0
+@pytest.mark.spec("X1")
+async def test_background_task_needs_only_what_its_schema_requires(opencode: Speaker) -> None:
+    await opencode("background_task", prompt="`sleep 60` and more words")
+    task = await opencode.task()
+    assert (task.description, task.agent and task.agent.name) == ("`sleep 60` and more words", "offline")
 
 
 async def test_background_task_needs_a_prompt(opencode: Speaker) -> None:

@@ -69,7 +69,7 @@ async def test_the_tasks_of_an_mcp_client_are_kept_while_it_comes_back(
     for _ in range(3):
         time_passes(days=5)
         async with connected(engine, session="comes back") as client:
-            await call(client, "list")
+            await call(client, "tasks")
         await sweep(engine)
     assert await ids(engine) == {back}
     time_passes(days=6, hours=23)
@@ -112,7 +112,7 @@ async def test_a_conversation_of_pydantic_ai_keeps_its_tasks_while_it_goes_on(
     (task,) = await engine.list()
     await engine.wait(task.id, timeout=WITHIN)
     time_passes(days=8)
-    await Script(("list", {})).agent(toolsets=[toolset]).run("and?")
+    await Script(("tasks", {})).agent(toolsets=[toolset]).run("and?")
     await sweep(engine)
     assert await ids(engine) == {task.id}
     await engine.end_session("conversation")

@@ -87,7 +87,7 @@ def test_a_burst_is_one_run(client: Engine, project: Path) -> None:
     check_books(client, context.task_id)
 
 
-@pytest.mark.spec("T4", "T6")
+@pytest.mark.spec("T6")
 def test_what_comes_before_a_run_has_started_joins_it(client: Engine, project: Path) -> None:
     context = AgentContext(client, project)
     context.signal(NOW)
@@ -100,7 +100,7 @@ def test_what_comes_before_a_run_has_started_joins_it(client: Engine, project: P
     check_books(client, context.task_id)
 
 
-@pytest.mark.spec("T4")
+@pytest.mark.spec("T6")
 @pytest.mark.trap(53)
 def test_what_comes_while_a_run_goes_on_waits_for_its_end(client: Engine, project: Path) -> None:
     context = AgentContext(client, project)

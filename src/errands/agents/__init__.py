@@ -30,11 +30,15 @@ EXTRAS = {"builtin": "agents", "acp": "acp"}
 
 
 def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
-    """Create the agent with this name in the configuration; it may keep files below `home`."""
-    kind = backend_of(name, str(settings.get("backend", name)))
-    directory = os.path.join(home, "agents", name)
+    """Create the agent with this name in the configuration; it may keep files below `home`.
+
+    `opencode/NAME` is OpenCode's own agent of that name.
+    """
+    base, _, own = name.partition("/")
+    kind = backend_of(base, str(settings.get("backend", base)))
+    directory = os.path.join(home, "agents", base)
     os.makedirs(directory, mode=0o700, exist_ok=True)
-    agent: Agent = kind({**settings, "home": directory})
+    agent: Agent = kind({**settings, "home": directory, **({"agent": own} if own else {})})
     return agent
 
 

@@ -112,13 +112,22 @@ def is_local(name: str, settings: Mapping[str, Any]) -> bool:
 
 def lane_of(name: str, backends: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the lane of an agent's runs, unless a task names one."""
-    settings = backends.get(name, {})
+    settings = settings_of(name, backends)
     return str(settings.get("lane") or (LOCAL if is_local(name, settings) else "agent"))
 
 
-def is_agent(name: str, backends: Mapping[str, object]) -> bool:
-    """Return whether there is an agent of that name."""
-    return name in backends or name in BACKENDS
+def is_agent(name: str, backends: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether there is an agent of that name; `opencode/NAME` is OpenCode's own agent of that name."""
+    base, slash, own = name.partition("/")
+    if slash and (not own or settings_of(name, backends)["backend"] != "opencode"):
+        return False
+    return base in backends or base in BACKENDS
+
+
+def settings_of(agent: str, backends: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of an agent, its backend among them."""
+    base = agent.partition("/")[0]
+    return {"backend": base, **backends.get(base, {})}
 
 
 def _is_plain(settings: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ _NOTHING: tuple[Any, ...] = (None, "", [])
 _STATES = (*OPEN, *STANDING, *ENDED, "done")
 _ID = "id of the task, as `run`, `ask` or `tasks` gave it"
 _WAIT = "milliseconds to wait for its end"
+_PROPOSE = "suggest it: it starts only when a person approves it, however harmless it is"
 _BATCH = "all tasks of this batch"
 # What both kinds of task can be asked for; the option table describes it.
 _COMMON = ("name", "timeout", "batch", "every", "cron", "on", "notify")
@@ -47,6 +48,7 @@ class Native(BaseDialect):
                 "command",
                 command=text("shell line"),
                 **offered(*_COMMON, "cwd", "env", "after", "retries"),
+                propose=flag(_PROPOSE),
                 wait=milliseconds(_WAIT, default=0),
             ),
             may_need_approval=True,
@@ -60,6 +62,7 @@ class Native(BaseDialect):
                 "prompt",
                 prompt=text("what to do, complete in itself"),
                 **offered(*_COMMON, "agent"),
+                propose=flag(_PROPOSE),
                 fork=flag("begin with a copy of this conversation", default=False),
                 resume=task_id("id of a completed task of `ask` to go on with"),
                 wait=milliseconds(_WAIT, default=0),

@@ -41,9 +41,11 @@ class OpenCode(BaseDialect):
             '"agent": "general"}',
             parameters=schema(
                 "prompt",
-                description=text("short description of the task", longest=1000),
+                description=text(
+                    "short description of the task (default: how the prompt begins)", longest=1000
+                ),
                 prompt=text("what the agent shall do"),
-                agent=text("which agent", longest=200),
+                agent=text("which agent (default: general, or the configured one)", longest=200),
                 fork=flag("start with a copy of this conversation", default=False),
                 resume=task_id("completed task to go on with; then give only this and prompt"),
             ),
@@ -126,9 +128,7 @@ class OpenCode(BaseDialect):
                     "resume goes on with a task as it is; give resume and prompt, and nothing else", {}
                 )
             return await self.background_resume(context, task_id=resume, message=prompt)
-        if description is None or agent is None:
-            missing = "description" if description is None else "agent"
-            return self.refused(f"Invalid arguments for background_task: {missing} is missing", {})
+        description = description or one_line(prompt, 60)
         chosen, note = context.agent(agent)
         view = await context.engine.ask(
             prompt,
@@ -136,6 +136,7 @@ class OpenCode(BaseDialect):
                 name=one_line(description, 60),
                 description=description,
                 agent=chosen,
+                model=context.caller.model if chosen in context.caller.agents.values() else None,
                 fork=context.caller.conversation if fork else None,
             ),
         )
@@ -257,7 +258,7 @@ def _name(view: View) -> str:
 def _about(view: View) -> list[str]:
     lines = [f"Description: {one_line(view.description)}"]
     if view.agent is not None:
-        lines.append(f"Agent: {view.agent.name}")
+        lines.append(f"Agent: {view.agent.name.removeprefix('opencode/')}")
     if view.standing is not None:
         lines.append(f"Schedule: {one_line(view.standing.rule)}")
     if view.batch is not None:

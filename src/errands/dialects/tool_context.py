@@ -7,7 +7,7 @@ import os
 import time
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
-from errands.model.errors import ErrandsError, NotFound
+from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
 
@@ -25,6 +25,7 @@ _MOMENT, _LOOKS = 0.005, 20  # seconds between checks of a task that is about to
 _GLANCE = 0.1  # seconds between checks of a recurring task's run, whose end rings no bell
 _MOST = 1000  # tasks of one session that are searched
 _LONGEST_NAME = 80
+GENERAL = "general"  # the agent for everything, where a client has agents of its own
 
 
 class Missing(NotFound):
@@ -109,7 +110,15 @@ class ToolContext:
         return self.caller.cwd if given is None else os.path.join(self.caller.cwd, os.path.expanduser(given))
 
     def agent(self, name: str | None) -> tuple[str | None, str]:
-        """Return the agent with this name, or else the default one and a note that says so."""
+        """Return the agent with this name, or else the default one and a note that says so.
+
+        A client with agents of its own means those; a name that is unknown there is a mistake.
+        """
+        own = self.caller.agents
+        if own and (name or GENERAL) in own:
+            return own[name or GENERAL], ""
+        if own and name is not None and not self.engine.knows_agent(name):
+            raise BadValue(f"There is no agent {one_line(name, 80)!r} here; there are: {', '.join(own)}")
         if name is None or self.engine.knows_agent(name):
             return name, ""
         return None, f"There is no agent {one_line(name, 80)!r} here; the configured one does it."

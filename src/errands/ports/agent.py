@@ -108,6 +108,9 @@ class Spec:
     depth: int = 0
     budget: Mapping[str, int] = {}  # upper limits for a run's usage, with the same names
     streams: bool = False  # report the answer as it is generated
+    title: str = ""  # what the task is about
+    parent: str | None = None  # the session that started the task, and which of its messages did
+    message: str | None = None
 
 
 @record

@@ -88,7 +88,7 @@ class Caller:
     end of a task reaches it: `session`, `channel NAME` or `none`. Tasks launched in the same conversation
     turn (`message`) form a batch. `run` is the run that the caller is part of. `conversation` is what a fork
     copies: a session, or the task it belongs to; None where the frontend does not know it, and then
-    tools offer no `fork`.
+    tools offer no `fork`. `agents` are the client's own, each with its name here; `model` is what they use.
     """
 
     session: str | None
@@ -100,6 +100,8 @@ class Caller:
     everything: bool = False
     message: str | None = None
     conversation: str | None = None
+    agents: Mapping[str, str] = {}
+    model: str | None = None
 
     @property
     def actor(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,36 +14,18 @@ from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.daemon.outcome import OutcomeWriter
 from errands.engine.daemon.supervisor import Supervisor
 from errands.ports.home import Home
-from errands.ports.runner import Ended, Launch, NotStarted, Refused, Started
+from errands.ports.runner import Ended, Refused, Started
 from errands.runners.output import log
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.clock import START, HandClock
+from tests.engine.daemon.quiet_runner import QuietRunner
 from tests.samples import sample_ending, sample_task
 
 if TYPE_CHECKING:
-    from errands.ports.runner import Found, Report
+    from errands.ports.runner import Report
 
 RUN = "true-222222.1"
-
-
-class QuietRunner:
-    """A runner that starts nothing; the test reports in its place."""
-
-    def __init__(self) -> None:
-        self.listener: Callable[[Report], None] = lambda _: None
-        self.launches: list[Launch] = []
-
-    def start(self, launch: Launch) -> None:
-        self.launches.append(launch)
-
-    def stop(self, run_id: str, *, grace: float) -> None: ...
-
-    def recover(self, run_id: str, *, attempt: int) -> Found:
-        return NotStarted(run_id=run_id, attempt=attempt)
-
-    async def open(self) -> None: ...
-    async def close(self) -> None: ...
 
 
 @pytest.fixture

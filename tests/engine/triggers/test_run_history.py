@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from errands.engine.daemon.janitor import Janitor
 from errands.model.view import as_json
 from errands.ports.home import Home
 from errands.testing.clock import HandClock
-from errands.testing.engines import TestEngine, embedded, until
+from errands.testing.engines import TestEngine, embedded
 from errands.testing.model_server import ModelServer
 
 pytestmark = pytest.mark.spec("T9")
@@ -29,9 +30,9 @@ def model() -> Iterator[ModelServer]:
 async def fired(engine: TestEngine, task_id: str) -> None:
     """Run a task now, and wait for the end."""
     number = (await engine.fire(task_id)).latest.number
-    await until(
-        lambda: number in {each.number for each in engine.engine.history(task_id) if each.completed_at}
-    )
+    async with asyncio.timeout(120):  # the first process of an agent takes long on a busy machine
+        while number not in {each.number for each in engine.engine.history(task_id) if each.completed_at}:
+            await asyncio.sleep(0.02)
 
 
 async def sweep(engine: TestEngine, clock: HandClock, **settings: str) -> None:

@@ -83,29 +83,6 @@ async def test_a_task_is_done_after_its_last_run(home: Home, clock: HandClock) -
         assert (await engine.get(task.id)).runs == 2
 
 
-@pytest.mark.spec("T2")
-async def test_an_unpaused_task_continues_from_now_without_catching_up(home: Home, clock: HandClock) -> None:
-    async with embedded(home.path, **TICK) as engine:
-        task = await engine.submit("true", every=10 * MINUTE)
-        paused = await engine.pause(task.id)
-        assert (paused.state, paused.standing and paused.standing.next_at) == ("paused", None)
-        clock.turn(25 * MINUTE)
-        await engine.finished("true")
-        assert (await engine.get(task.id)).runs == 0
-
-        again = await engine.unpause(task.id)
-        assert again.standing is not None
-        assert again.standing.next_at == clock.now() + 10 * MINUTE
-        clock.turn(9 * MINUTE)
-        await engine.finished("true")
-        assert (await engine.get(task.id)).runs == 0
-        clock.turn(MINUTE)
-        first = await ran(engine, task.id, 1)
-        assert outcomes(engine, task.id) == [("ran", 1)]
-        assert first.standing is not None
-        assert first.standing.next_at == clock.now() + 10 * MINUTE
-
-
 @pytest.mark.spec("T4")
 async def test_a_slot_that_overlaps_the_previous_run_is_skipped_with_a_record(
     home: Home, clock: HandClock
@@ -175,6 +152,8 @@ async def test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is
         await ran(engine, task.id, 1)
         waiting = await engine.get(task.id)
         assert (waiting.state, waiting.latest.cause, waiting.latest.state) == ("active", "retry", "pending")
+        assert waiting.retry is not None
+        assert waiting.retry.at == clock.now() + MINUTE
         clock.turn(MINUTE)
         await until(lambda: engine.engine.store.view(task.id).state == "paused")
 
@@ -267,7 +246,7 @@ async def test_cancelling_ends_the_task_and_its_live_run(home: Home, clock: Hand
         assert await engine.clear(task.id) == [task.id]
 
 
-@pytest.mark.spec("T4")
+@pytest.mark.spec("L9")
 async def test_stopping_a_run_keeps_the_schedule(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("sleep 600", every=HOUR)

@@ -307,7 +307,7 @@ def test_slots_that_another_scheduler_fired_meanwhile_are_not_recorded_again(tmp
     world.close()
 
 
-@pytest.mark.spec("T4", "T10")
+@pytest.mark.spec("T3", "T10")
 @pytest.mark.trap(44)
 def test_a_week_of_missed_ten_second_slots_is_caught_up_in_bounded_steps(tmp_path: Path) -> None:
     world = World(tmp_path, Every(span=10 * SECOND, anchor=START))

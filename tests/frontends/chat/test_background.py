@@ -199,3 +199,48 @@ def test_the_agent_waits_for_the_person_if_it_shall_not_go_on_by_itself(
 
     assert "the agent goes on" not in window.text
     window.leaves()
+
+
+@pytest.mark.spec("X16", "D1", "T1")
+def test_the_agent_schedules_lists_proposes_and_cancels(
+    person: Person, open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    window = open_window()
+    window.types(
+        pasted(
+            call("run", command="echo tick", every="2h", name="ticker"),
+            call("run", command="echo harmless", propose=True, name="idea"),
+            call("tasks"),
+            "SAY all is arranged",
+        )
+    )
+    window.shows("\nall is arranged")
+    window.until(lambda: re.fullmatch(r"idea-\w+ \[y/n\] >", window.line), "the proposal")
+    arranged = model.asked_for("all is arranged")[-1]
+    [ticker] = set(re.findall(r"Task (ticker-\w+) is active", arranged.text))
+    [idea] = set(re.findall(r"Task (idea-\w+) is proposed", arranged.text))
+    assert re.search(rf"{ticker} active \[every 2h", arranged.text), arranged.text
+    assert person.sees(ticker)["next_run_at"]
+    assert person.sees(idea)["state"] == "proposed"
+
+    window.enters("y")
+    window.shows("\n> harmless")
+    window.types(pasted(call("cancel", id=ticker), "SAY no more ticks"))
+    window.shows("\nno more ticks")
+    assert person.sees(ticker)["state"] == "cancelled"
+    window.leaves()
+
+
+@pytest.mark.spec("X16")
+@pytest.mark.trap(63)
+def test_the_agent_cannot_flood_the_background(person: Person, open_window: Callable[..., Window]) -> None:
+    window = open_window()
+    waiting = [call("run", command="sleep 60", name=f"flood{number}") for number in range(17)]
+    window.types(pasted(*waiting, "SAY that is enough"))
+    window.shows("\nthat is enough")
+
+    live = [each for each in person.types("ls", "--json", "--all").objects if each["id"].startswith("flood")]
+    assert len(live) == 16
+    assert "[run failed] chat:" in window.text
+    person.types("cancel", *(each["id"] for each in live))
+    window.leaves()

@@ -152,16 +152,6 @@ def test_show_lists_every_run_of_a_task(person: Person) -> None:
     assert " 2  ✗ failed  restart" in text
 
 
-@pytest.mark.spec("O5")
-def test_a_result_that_was_looked_at_is_marked_retrieved(person: Person) -> None:
-    task_id = person.starts("true")
-    person.types("wait", "-q", task_id)
-    first = person.sees(task_id)["retrieved_at"]
-
-    assert first is not None
-    assert person.sees(task_id)["retrieved_at"] == first
-
-
 @pytest.mark.spec("O12")
 @pytest.mark.fault("F57")
 def test_secrets_are_masked_wherever_output_is_shown(person: Person) -> None:
@@ -273,12 +263,14 @@ def test_waiting_has_no_limit_by_default_and_shows_output_so_far(person: Person)
 @pytest.mark.spec("L13", "X7")
 def test_waiting_for_several_reports_each_and_exits_with_the_first_failure(person: Person) -> None:
     ids = [person.starts("--batch", "several", command) for command in ("exit 0", "exit 4", "exit 9")]
+    other = person.starts("sleep 600")
     answer = person.types("wait", *ids, code=4)
     batch = person.types("wait", "--batch", "several", "--json", code=4)
 
     assert [line.split()[0] for line in answer.out.splitlines()] == ids
     assert {view["id"]: view["exit_code"] for view in batch.objects} == dict(zip(ids, (0, 4, 9), strict=True))
     assert person.types("wait", "-q", *ids, code=4).out == ""
+    person.types("cancel", other)
 
 
 @pytest.mark.spec("L4", "X7")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_RECURRING
+from tests.engine.daemons import eventually
 from tests.frontends.cli.person import Person
 
 
@@ -82,7 +84,23 @@ def test_what_happened_at_every_time_is_shown(person: Person) -> None:
     assert [(slot["outcome"], slot["run"]) for slot in told["slots"]] == [("ran", 1)]
 
 
-@pytest.mark.spec("T4")
+@pytest.mark.spec("T4", "X7")
+def test_a_tick_that_finds_the_last_run_still_going_is_shown_as_skipped(person: Person) -> None:
+    task_id = person.types("run", "-q", "--every", "1s", "sleep 600").out.strip()
+
+    def skipped() -> list[dict[str, Any]]:
+        slots = person.types("schedule", "--json", task_id).object["slots"]
+        return [each for each in slots if each["outcome"] == "skipped"]
+
+    eventually(lambda: bool(skipped()))
+
+    assert skipped()[0]["reason"] == "the run before it had not ended"
+    assert person.sees(task_id)["runs"] == 1
+    assert re.search(r"skipped .*the run before it had not ended", person.types("schedule", task_id).out)
+    person.types("cancel", task_id)
+
+
+@pytest.mark.spec("L9")
 def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
     task_id = person.types("run", "-q", "--every", "1h", "sleep 600").out.strip()
     run_id = person.types("fire", "-q", task_id).out.strip()

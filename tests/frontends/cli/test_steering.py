@@ -57,6 +57,7 @@ def test_a_task_that_has_not_started_is_cancelled_and_never_does(person: Person,
 def test_a_whole_batch_is_cancelled_and_cleared(person: Person) -> None:
     done = person.finishes("--batch", "many", "true")
     live = [person.starts("--batch", "many", "--stdin", "read line") for _ in range(3)]
+    other = person.starts("--batch", "few", "--stdin", "read line")
     refused = person.types("clear", "--batch", "many", code=1)
     answer = person.types("cancel", "--batch", "many")
 
@@ -65,6 +66,8 @@ def test_a_whole_batch_is_cancelled_and_cleared(person: Person) -> None:
     assert person.sees(done)["state"] == "completed"
     assert person.types("clear", "--batch", "many").out == "cleared 4 tasks\n"
     assert person.types("ls", "--batch", "many", "--json").out == ""
+    assert person.sees(other)["state"] in ("pending", "running")
+    person.types("cancel", other)
 
 
 def test_cancel_can_leave_without_waiting(person: Person) -> None:

@@ -98,7 +98,14 @@ async def test_secrets_are_masked_in_resources(engine: TestEngine, project: Path
         )
         await engine.approve(launched.id, by="ada") if launched.state == "proposed" else None
         await engine.wait(launched.id, timeout=20)
-        assert "s3cr3t" not in (await read(client, f"errands://tasks/{launched.id}/output")).text
+        for uri in (
+            f"errands://tasks/{launched.id}/output",
+            f"errands://tasks/{launched.id}",
+            "errands://tasks",
+        ):
+            assert "s3cr3t" not in (await read(client, uri)).text
+        assert "s3cr3t" not in str(await client.list_resources())
+        assert "s3cr3t" not in str(await client.get_prompt("tasks"))
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -46,6 +46,14 @@ BREAKAGES = [
         test="contracts/test_sqlite_store.py",
     ),
     Breakage(
+        "L5",
+        "a model on this machine is asked four things at a time",
+        file="config/backends.py",
+        old='LOCAL if is_local(name, settings) else "agent"',
+        new='"agent"',
+        test="agents/test_local_models.py",
+    ),
+    Breakage(
         "L6",
         "the queue ignores priorities",
         file="stores/sqlite/transitions.py",

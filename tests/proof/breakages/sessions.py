@@ -201,6 +201,22 @@ BREAKAGES = [
         test="scenarios/test_parent_sessions.py",
     ),
     Breakage(
+        "S16",
+        "the commands of an agent outlive its task",
+        file="stores/sqlite/retention.py",
+        old="removed += runs + self.remove(commands, now=now)",
+        new="removed += runs",
+        test="scenarios/test_parent_sessions.py::test_an_agent_without_a_session_is_removed_with_its_commands",
+    ),
+    Breakage(
+        "S16",
+        "the commands of a recurring agent pile up",
+        file="stores/sqlite/retention.py",
+        old="AND tasks.created_by = 'run ' || agents.id || '.' || latest.number)",
+        new=")",
+        test="scenarios/test_parent_sessions.py::test_the_commands_of_earlier_runs_of_a_recurring_agent",
+    ),
+    Breakage(
         "S17",
         "fork is offered to callers whose conversation is not known",
         file="dialects/base.py",

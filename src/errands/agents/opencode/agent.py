@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from errands.agents.opencode.host import Host
 from errands.agents.opencode.server import Server
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
 from errands.agents.opencode.turn_account import entries
@@ -15,6 +16,7 @@ from errands.http import HttpError
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
 from errands.ports.agent import Answer
+from errands.ports.bridges import SESSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,50 +31,78 @@ HARMLESS = ("glob", "grep", "list", "lsp", "read", "todoread", "todowrite")
 # No person can answer a question, and a subagent's tool calls would not be approved by anyone.
 USELESS = ("question", "task", "plan_enter", "plan_exit")
 
+GENERAL = "general"  # OpenCode's agent for everything
+SUBAGENTS = ("todowrite", "task")  # what OpenCode denies to subagents that do not name it
+TOOLS = "background_*"  # ours: a background agent starts no others
+
 REFUSED = "Not all of these calls were allowed ({}). Go on without them, or say why you cannot."
 
 
+class Interrupted(AgentError):  # noqa: N818  # as in errors.py
+    """The turn was aborted in OpenCode, by a person or because OpenCode ends."""
+
+
 class OpenCode:
-    """Settings: where the server is, `agent`, `model`; `poll`, `patience` and `timeout` are seconds."""
+    """Settings: where the server is, `agent`, `model`; `poll`, `patience` and `timeout` are seconds.
+
+    What was started from OpenCode runs there, in a child session of the caller's, with the rights that
+    OpenCode gives to its own subagents.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         check_settings("opencode", settings)
+        self._settings = settings
         self._model: str | None = settings.get("model")
         self._server = Server(settings)
+        self._host: Host | None = None
         self._agent: str | None = settings.get("agent")
         self._poll = float(settings.get("poll", POLL))
         self._patience = float(settings.get("patience", PATIENCE))
 
     async def open(self, context: AgentContext) -> str:
+        await self._reach(context)
         body = {"title": context.session, "permission": _rules(context.spec)}
+        if self._host is not None:
+            body = await self._child(context)
         return await self._server.create(context.spec.cwd, body)
 
     async def fork(self, session: str, context: AgentContext) -> str:
+        await self._reach(context)
+        is_callers = self._host is not None and session == context.spec.parent
+        session = session.removeprefix(SESSION)
         directory = await self._server.directory(session)
         if directory != context.spec.cwd:
             raise AgentError(
                 f"OpenCode keeps a fork in the directory of its parent, {directory}; "
                 f"start it there, not in {context.spec.cwd}"
             )
-        forked = await self._server.fork(session)
-        await self._server.change(forked, {"title": context.session, "permission": _rules(context.spec)})
+        # The message that asks for the fork is not finished yet: the copy ends before it.
+        forked = await self._server.fork(session, before=context.spec.message if is_callers else None)
+        body = {"title": context.session, "permission": _rules(context.spec)}
+        if self._host is not None:
+            child = await self._child(context)
+            body = {name: child[name] for name in ("title", "permission", "metadata")}
+        await self._server.change(forked, body)
         await self._shorten(forked)
         return forked
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+        await self._reach(context)
         await context.wait_turn()
         # A recovery has to look for the prompt only if it may have been sent.
         context.append_messages(session, [json.dumps({"kind": "prompt", "run": context.run})], usage={})
-        return await self._follow(session, text, context)
+        return await self._finish(session, text, context)
 
     async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
+        await self._reach(context)
         if not any(each["run"] == context.run for each in entries(context, session)):
             return await self.prompt(session, text, context)
         await context.wait_turn()
         unsent = None if await self._arrived(session, context) else text
-        return await self._follow(session, unsent, context, again=True)
+        return await self._finish(session, unsent, context, again=True)
 
     async def post(self, session: str, text: str, context: AgentContext) -> None:
+        await self._reach(context)
         try:
             await self._server.add(session, self._message(text, context.spec))
         except HttpError as error:
@@ -88,6 +118,7 @@ class OpenCode:
             pass
 
     async def drop(self, session: str, context: AgentContext) -> None:
+        await self._reach(context, may_start=False)
         try:
             await self._server.delete(session)
         except SessionGone:
@@ -95,7 +126,49 @@ class OpenCode:
         context.delete_messages(session)
 
     async def close(self) -> None:
-        """There is nothing to release: every connection ends with its request."""
+        if self._host is not None:
+            await self._host.close()
+
+    async def _reach(self, context: AgentContext, *, may_start: bool = True) -> None:
+        """Find the OpenCode to use: the caller's own or, for others, the configured server."""
+        spec, is_own = context.spec, "/" in context.spec.agent and "url" not in self._settings
+        if self._host is None and (is_own or (spec.parent or "").startswith(SESSION)):
+            host = Host(self._settings, spec.parent or "", spec.cwd)
+            self._server = await host.server(may_start=may_start)
+            self._host = host
+
+    async def _child(self, context: AgentContext) -> dict[str, Any]:
+        """Return what a child session of the caller's is created with, as OpenCode creates its subagents."""
+        spec, parent, name = context.spec, None, self._agent or GENERAL
+        agent = await self._server.agent(name, spec.cwd)
+        if agent is None:
+            raise AgentError(f"OpenCode has no agent {name!r} in {spec.cwd}")
+        named = {rule["permission"] for rule in agent.get("permission") or ()}
+        rules = [_rule(each, "deny") for each in SUBAGENTS if each not in named]
+        body: dict[str, Any] = {"title": f"{spec.title} (@{name} subagent)", "agent": name}
+        if spec.parent is not None and spec.parent.startswith(SESSION):
+            parent = await self._server.session(spec.parent.removeprefix(SESSION))
+            body["parentID"] = parent["id"]
+        inherited = [each for each in (parent or {}).get("permission") or () if _is_inherited(each)]
+        denied = (
+            [] if spec.tools is None else [_rule("*", "deny"), *(_rule(each, "allow") for each in spec.tools)]
+        )
+        body["permission"] = [*inherited, *denied, *rules, _rule(TOOLS, "deny"), _rule("question", "deny")]
+        return {**body, "metadata": {"errands": context.session}}
+
+    async def _finish(
+        self, session: str, words: str | None, context: AgentContext, *, again: bool = False
+    ) -> Answer:
+        """Follow a prompt to its answer; if the caller's OpenCode is gone meanwhile, without it."""
+        try:
+            return await self._follow(session, words, context, again=again)
+        except (AgentUnavailable, Interrupted):
+            server = None if self._host is None else await self._host.takes_over()
+            if server is None:
+                raise
+            self._server = server
+        unsent = words if words is not None and not await self._arrived(session, context) else None
+        return await self._follow(session, unsent, context, again=True)
 
     async def _arrived(self, session: str, context: AgentContext) -> bool:
         """Return whether the prompt is in the session; one sent a moment ago may still be on its way."""
@@ -136,7 +209,7 @@ class OpenCode:
                             words, again = INTERRUPTED, False
                         else:
                             is_over = True
-                            raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
+                            raise Interrupted(f"the prompt was interrupted in OpenCode: {error}") from error
         finally:
             if not is_over:
                 await asyncio.shield(self._stop(session))
@@ -202,6 +275,11 @@ def _rules(spec: Spec) -> list[dict[str, str]]:
         _rule("read", "ask", "*.env"),
         _rule("read", "ask", "*.env.*"),
     ]
+
+
+def _is_inherited(rule: Mapping[str, str]) -> bool:
+    """Return whether a subagent of OpenCode keeps a rule of its caller's session."""
+    return rule["action"] == "deny" or rule["permission"] == "external_directory"
 
 
 def _rule(permission: str, action: str, pattern: str = "*") -> dict[str, str]:

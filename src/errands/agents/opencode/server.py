@@ -18,7 +18,7 @@ RECENT = 100  # messages: enough for most turns
 
 
 class Server:
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any], *, socket: str | None = None) -> None:
         self.url = str(settings.get("url", URL))
         self.retries = int(settings.get("retries", 3))
         self._directories: dict[str, str] = {}
@@ -27,14 +27,33 @@ class Server:
             self.url,
             headers=basic_auth(str(settings.get("username", "opencode")), password) if password else {},
             timeout=float(settings.get("timeout", TIMEOUT)),
+            socket=socket,
         )
 
     async def create(self, directory: str, body: Mapping[str, Any]) -> str:
         session = await self._value("POST", "/session", directory=directory, body=body)
         return self._remember(session)
 
-    async def fork(self, session: str) -> str:
-        return self._remember(await self._value("POST", f"/session/{session}/fork", body={}))
+    async def fork(self, session: str, *, before: str | None = None) -> str:
+        """Copy a session; with `before`, only what comes before that message."""
+        directory = await self.directory(session)
+        body = {"messageID": before} if before else {}
+        path = f"/session/{session}/fork"
+        return self._remember(await self._value("POST", path, directory=directory, body=body))
+
+    async def session(self, session: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = await self._value("GET", f"/session/{session}")
+        self._remember(found)
+        return found
+
+    async def agent(self, name: str, directory: str) -> Mapping[str, Any] | None:
+        """Return one of OpenCode's own agents; None if there is none of that name."""
+        agents = await self._value("GET", "/agent", directory=directory)
+        return next((each for each in agents if each["name"] == name), None)
+
+    async def is_ready(self) -> None:
+        """Wait until the server replies; it may take long for its first reply."""
+        await self._value("GET", "/global/health")
 
     async def change(self, session: str, body: Mapping[str, Any]) -> None:
         await self._value("PATCH", f"/session/{session}", body=body)
@@ -45,7 +64,7 @@ class Server:
     async def directory(self, session: str) -> str:
         """Return where a session works; requests that are not about one session need it."""
         if session not in self._directories:
-            self._remember(await self._value("GET", f"/session/{session}"))
+            await self.session(session)
         return self._directories[session]
 
     async def messages(self, session: str, *, limit: int | None = None) -> Sequence[Mapping[str, Any]]:
@@ -74,14 +93,17 @@ class Server:
 
     async def send(self, session: str, body: Mapping[str, Any]) -> None:
         """Send a prompt, at most once. Raise `HttpError` when it may have arrived."""
-        await self._value("POST", f"/session/{session}/prompt_async", body=body, once=True)
+        path, directory = f"/session/{session}/prompt_async", await self.directory(session)
+        await self._value("POST", path, directory=directory, body=body, once=True)
 
     async def add(self, session: str, body: Mapping[str, Any]) -> None:
         """Add a message without asking for an answer."""
-        await self._value("POST", f"/session/{session}/message", body={**body, "noReply": True}, once=True)
+        path, directory = f"/session/{session}/message", await self.directory(session)
+        await self._value("POST", path, directory=directory, body={**body, "noReply": True}, once=True)
 
     async def abort(self, session: str) -> None:
-        await self._value("POST", f"/session/{session}/abort", body={})
+        directory = await self.directory(session)
+        await self._value("POST", f"/session/{session}/abort", directory=directory, body={})
 
     async def rewrite(self, part: Mapping[str, Any]) -> None:
         path = f"/session/{part['sessionID']}/message/{part['messageID']}/part/{part['id']}"

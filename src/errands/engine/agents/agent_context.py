@@ -73,6 +73,9 @@ class RunContext:
             depth=action.depth,
             budget=action.budget,
             streams=is_chat,
+            title=self._task.description,
+            parent=self._task.parent,
+            message=self._task.message,
         )
         self.background: BackgroundTools | None = None
         if is_chat and offer is not None:

@@ -85,7 +85,9 @@ class LaunchBuilder:
         return launch if sandbox is None else self._sandboxed(launch, sandbox)
 
     def _backend(self, agent: str) -> object:
-        return self._config.backends.get(agent, {}).get("backend", agent)
+        from errands.config.backends import settings_of
+
+        return settings_of(agent, self._config.backends)["backend"]
 
     def _event(self, task: Task, trigger: On, run: Run, directory: str) -> dict[str, str]:
         """Write the events that caused a run into its directory; return the variables about them."""

@@ -12,15 +12,20 @@ from errands.text import did_you_mean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from errands.config import Config
     from errands.model.agent.session import Session
     from errands.model.options.draft import Draft
     from errands.ports.store import Store
 
+_KEEPERS = ("offline", "builtin")  # backends whose conversations are all in our store
+
 
 def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
     """Return the prompt of a draft; refuse an unknown agent, and agents nested too deep."""
+    from errands.config.backends import settings_of
+
     assert draft.prompt is not None
     parent = None if draft.fork is None else _forked(draft.fork, store)
     agent = draft.agent or (parent.agent if parent else config.agents.default)
@@ -30,9 +35,10 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
             f"so {agent!r} cannot fork it; leave --agent out"
         )
     known(agent, config)
-    _check_settings(draft, agent, config)
-    _check_offline(draft, agent, config)
-    if draft.fork is not None and parent is None and _keeps_here(agent, config):
+    settings = settings_of(agent, config.backends)
+    _check_settings(draft, agent, settings, config)
+    _check_offline(draft, agent, settings)
+    if draft.fork is not None and parent is None and settings["backend"] in _KEEPERS:
         raise NotFound(f"unknown conversation {draft.fork!r}; `errands sessions` lists the conversations")
     depth = _depth(draft, store, environ)
     if depth > config.agents.depth:
@@ -40,7 +46,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
             f"agents are nested {depth} deep here, and agents.depth allows {config.agents.depth}; "
             "do it here instead, or let a person start it"
         )
-    model = draft.model or config.backends.get(agent, {}).get("model")
+    model = draft.model or settings.get("model")
     return Prompt(
         text=draft.prompt,
         agent=agent,
@@ -50,7 +56,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         model=model,
         tools=draft.tools,
         depth=depth,
-        budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
+        budget={**settings.get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,
     )
 
@@ -69,14 +75,13 @@ def known(agent: str, config: Config) -> str:
     return agent
 
 
-def _check_settings(draft: Draft, agent: str, config: Config) -> None:
+def _check_settings(draft: Draft, agent: str, settings: dict[str, Any], config: Config) -> None:
     """Refuse an agent that could never answer, in the words of `errands config check`."""
     from errands.config.backends import lacking
     from errands.config.loader import BadConfig, Problem
 
-    settings = {**config.backends.get(agent, {})}
     if draft.model is not None:
-        settings["model"] = draft.model
+        settings = {**settings, "model": draft.model}
     source = config.origin.get(f"agents.{agent}", "configuration")
     problems = [
         Problem(source=source, key=f"agents.{agent}.{key}", advice=advice)
@@ -86,9 +91,9 @@ def _check_settings(draft: Draft, agent: str, config: Config) -> None:
         raise BadConfig(tuple(problems))
 
 
-def _check_offline(draft: Draft, agent: str, config: Config) -> None:
+def _check_offline(draft: Draft, agent: str, settings: Mapping[str, Any]) -> None:
     """Refuse what an offline agent cannot do: it has no model, and commands are its only tool."""
-    if config.backends.get(agent, {}).get("backend", agent) != "offline":
+    if settings["backend"] != "offline":
         return
     advice = "leave it out, or ask an agent that has a model, such as `builtin`"
     if draft.model is not None:
@@ -100,14 +105,14 @@ def _check_offline(draft: Draft, agent: str, config: Config) -> None:
             )
 
 
-def _keeps_here(agent: str, config: Config) -> bool:
-    """Return whether all conversations of an agent are in our store, rather than on its own server."""
-    return config.backends.get(agent, {}).get("backend", agent) in ("offline", "builtin")
+def check_fan_out(store: Store, config: Config, parent: str, created_by: str) -> None:
+    """Refuse another task of a session that has as many live ones as allowed.
 
-
-def check_fan_out(store: Store, config: Config, parent: str) -> None:
-    """Refuse another task of a session that has as many live ones as allowed."""
-    if len(store.live_children(parent)) >= config.agents.fan_out:
+    The conversation of a chat is a task of the chat itself; it does not count.
+    """
+    launcher = created_by.removeprefix(LAUNCHED).partition(".")[0]
+    live = [each for each in store.live_children(parent) if task_of(each)[0] != launcher]
+    if len(live) >= config.agents.fan_out:
         raise BadValue(
             f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
             "wait for one to end"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.actor import actor
+from errands.engine.actor import LAUNCHED, actor
 from errands.engine.approval.questions import ask
 from errands.engine.log_header import create_log
 from errands.engine.submit.draft_trigger import drafted_trigger
@@ -169,10 +169,11 @@ class Submitter:
             first = self._store.id_by_key(draft.key)
             if first is not None:
                 return self._store.view(first)
-        if draft.parent is not None and draft.parent.startswith("task:"):
+        by_agent = (draft.created_by or "").startswith(LAUNCHED)
+        if draft.parent is not None and (by_agent or draft.parent.startswith("task:")):
             from errands.engine.submit.prompt_spec import check_fan_out
 
-            check_fan_out(self._store, self._config, draft.parent)
+            check_fan_out(self._store, self._config, draft.parent, draft.created_by or "")
         judgement = ruling.judgement
         way = None if draft.propose else self._way(judgement, draft.consent)
         always = self._store.standing_approvals(ruling.digest) if way is None and not draft.propose else []

@@ -137,6 +137,10 @@ class Frontend:
                     return view
         raise unknown_task(line(task_id[:80]))
 
+    def masked(self, views: Sequence[View], text: str) -> str:
+        """Hide the secrets of tasks in a text about them; a command may contain one."""
+        return self.engine.engine.mask(*(view.id for view in views)).text(text)
+
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
         self.engine.engine.cancel(task_ids, by=caller.actor)
 

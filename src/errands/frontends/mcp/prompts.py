@@ -54,9 +54,11 @@ class Prompts:
         if prompt.name == "background":
             text = _background(arguments["command"])
         elif prompt.name == "tasks":
-            text = _tasks(self._frontend.tasks(caller, limit=_LISTED))
+            views = self._frontend.tasks(caller, limit=_LISTED)
+            text = self._frontend.masked(views, _tasks(views))
         else:
-            text = _approvals(self._frontend.tasks(caller, limit=_LISTED, states=("proposed",)))
+            views = self._frontend.tasks(caller, limit=_LISTED, states=("proposed",))
+            text = self._frontend.masked(views, _approvals(views))
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
 

@@ -62,7 +62,7 @@ class Resources:
         if not start:
             listed.append(_resource(ROOT, "tasks", "the newest tasks of this session", "application/json"))
         for view in shown:
-            about = clip(line(f"{view.state}: {view.description}"), 200)
+            about = self._frontend.masked([view], clip(line(f"{view.state}: {view.description}"), 200))
             listed.append(_resource(output_uri(view.id), view.id, about, "text/plain"))
         more = str(start + _LISTED) if start + _LISTED < len(views) else None
         return ListResourcesResult(resources=listed, next_cursor=more)
@@ -112,13 +112,14 @@ class Resources:
     def _read(self, client: Client, params: ReadResourceRequestParams) -> ReadResourceResult:
         caller = self._frontend.caller(client)
         if params.uri == ROOT:
-            listed = [_clipped(_fields(view)) for view in self._frontend.tasks(caller, limit=_LISTED)]
-            return _contents(params.uri, json.dumps(listed, ensure_ascii=False, indent=1), "application/json")
+            views = self._frontend.tasks(caller, limit=_LISTED)
+            listed = json.dumps([_clipped(_fields(view)) for view in views], ensure_ascii=False, indent=1)
+            return _contents(params.uri, self._frontend.masked(views, listed), "application/json")
         task_id, is_output, offset = parse_uri(params.uri)
         view = self._frontend.find(caller, task_id)
         if not is_output:
             text = json.dumps(_fields(view), ensure_ascii=False, indent=1)
-            return _contents(params.uri, text, "application/json")
+            return _contents(params.uri, self._frontend.masked([view], text), "application/json")
         engine = self._frontend.engine.engine
         piece = engine.output(view.id, offset=offset, limit=PAGE)
         content, beyond = paged(piece, PAGE, is_live=view.is_live)

@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from errands.dialects.opencode import OpenCode
+from errands.dialects.tool_context import GENERAL
 from errands.engine.actor import actor, enclosing_run
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
 from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
+from errands.http import AsyncClient, HttpError
 from errands.model.errors import ErrandsError
 from errands.ports.dialect import Caller, Reply
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("errands.opencode")
 FRONTEND = "opencode"
 _LONGEST_COMMAND = 1000  # characters that the one line of OpenCode's question can show
+
+LAUNCH = "background_task"
+ANSWERS = 5.0  # seconds for OpenCode to say which agents it has
 
 Ask = Callable[[int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
@@ -40,7 +45,8 @@ class Calls:
         self, number: int, tool: str, arguments: Mapping[str, Any], said: Mapping[str, Any], *, may_ask: bool
     ) -> Reply:
         """Carry out a call; a person who is asked meanwhile answers before it returns."""
-        caller = self._caller(said)
+        agents = await self._agents(said["directory"]) if tool == LAUNCH else {}
+        caller = self._caller(said, agents, str(arguments.get("agent") or GENERAL))
         launched: list[str] = []
 
         async def attempt() -> Reply:
@@ -56,7 +62,19 @@ class Calls:
         except ErrandsError as error:  # of the store, the home or the daemon
             return Reply(text=str(error), failed=True)
 
-    def _caller(self, said: Mapping[str, Any]) -> Caller:
+    async def _agents(self, directory: str) -> Mapping[str, str]:
+        """Return OpenCode's own agents, each with the model that it has of its own, or an empty text."""
+        if self.program.socket is None:
+            return {}
+        client = AsyncClient("http://opencode", headers={}, timeout=ANSWERS, socket=self.program.socket)
+        try:
+            found = (await client.request("GET", "/agent", query={"directory": directory})).json()
+            return {each["name"]: _model(each.get("model")) for each in found if not each.get("hidden")}
+        except (HttpError, TypeError, KeyError) as error:
+            _LOG.warning("OpenCode does not say which agents it has: %s", error)
+            return {}
+
+    def _caller(self, said: Mapping[str, Any], agents: Mapping[str, str], agent: str) -> Caller:
         return Caller(
             session=owner_of(said["session"]),
             cwd=said["directory"],
@@ -65,6 +83,9 @@ class Calls:
             run=self._environ.get("ERRANDS_RUN_ID") or None,
             wake="session" if self.program.wakes else "none",
             message=said["message"],
+            conversation=owner_of(said["session"]),
+            agents={each: f"{FRONTEND}/{each}" for each in agents},
+            model=agents.get(agent) or said["model"],
         )
 
     def _is_asking(self, tool: str) -> bool:
@@ -100,3 +121,7 @@ class Calls:
             # It was answered elsewhere meanwhile, or has changed: the reply shows how it is now.
             _LOG.warning("the answer about %s had no effect: %s", task_id, error)
         return None
+
+
+def _model(model: Mapping[str, str] | None) -> str:
+    return f"{model['providerID']}/{model['modelID']}" if model else ""

@@ -27,6 +27,7 @@ from errands.engine.engine import Engine
 from errands.frontends.opencode.calls import Calls
 from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.opencode.reports import Reports
+from errands.ports.bridges import Bridge, data_directory, folder, keep, started
 
 _LONGEST = 64 << 20  # bytes of one line
 _LOG = logging.getLogger("errands.opencode")
@@ -49,6 +50,8 @@ class _Service:
         self._engine = engine
         self._calls = Calls(engine, environ, ask=self._ask)
         self._reports = Reports(engine, send=self._send)
+        self._environ = environ
+        self._used: dict[str, None] = {}  # the sessions in use here, in order
         self._answers: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_flight: dict[int, asyncio.Task[None]] = {}
@@ -72,6 +75,7 @@ class _Service:
                 facts = {name: message[name] for name in ("program", "socket", "wakes")}
                 self._calls.program = Program(pid=pid, **facts)
                 self._reports.claimant = str(pid)
+                self._note_bridge()
             case {"type": "call", "id": int(number)}:
                 self._in_flight[number] = self._begin(self._call(number, message))
             case {"type": "cancel", "id": int(number)} if number in self._in_flight:
@@ -79,7 +83,7 @@ class _Service:
             case {"type": "answer", "id": int(number)} if number in self._answers:
                 self._answers.pop(number).set_result(message)
             case {"type": "watch", "session": str(session)}:
-                self._reports.watch(session)
+                self._use(session)
             case {"type": "delivered", "id": int(number), "delivered": is_delivered}:
                 self._reports.settle(number, is_delivered=bool(is_delivered))
             case {"type": "deleted", "session": str(session)}:
@@ -95,12 +99,34 @@ class _Service:
             self._answers.pop(number, None)
 
     async def _carry_out(self, number: int, message: Mapping[str, Any]) -> None:
+        self._use(message["caller"]["session"])
         tool, arguments, caller = message["tool"], message["arguments"], message["caller"]
         reply = await self._calls.call(number, tool, arguments, caller, may_ask=message["asks"])
         self._send(
             {"type": "reply", "id": number, "text": reply.text, "failed": reply.failed, "tasks": reply.tasks}
         )
-        self._reports.watch(caller["session"])
+        self._reports.watch(caller["session"])  # now there is something to report
+
+    def _use(self, session: str) -> None:
+        """Note that a session is in use in this OpenCode: it reports there, and agents of it run there."""
+        self._reports.watch(session)
+        if session not in self._used:
+            self._used[session] = None
+            self._note_bridge()
+
+    def _note_bridge(self) -> None:
+        program = self._calls.program
+        if program.socket is None:
+            return
+        bridge = Bridge(
+            pid=program.pid,
+            started=started(program.pid),
+            socket=program.socket,
+            program=program.program,
+            data=data_directory(self._environ),
+            sessions=tuple(self._used),
+        )
+        keep(folder(self._engine.home.path), bridge)
 
     async def _ask(self, number: int, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Have a question asked in OpenCode; return what came back."""
