@@ -11,20 +11,7 @@ from pathlib import Path
 from typing import Any
 
 WITHIN = 180.0  # seconds, for a machine that is busy with other tests
-VERSION = "1.18.33"
 A_PERSON_TAKES = 0.2  # seconds to read a question: what answers faster is taken for a program
-
-
-def have_types(folder: Path) -> None:
-    """Fake the types for plugins, which OpenCode would otherwise download first."""
-    package = {"name": "@opencode-ai/plugin", "version": VERSION}
-    wanted = {"dependencies": {package["name"]: VERSION}}
-    found = {"": wanted, f"node_modules/{package['name']}": {"version": VERSION}}
-    place = folder / "node_modules" / package["name"]
-    place.mkdir(parents=True)
-    (place / "package.json").write_text(json.dumps(package))
-    (folder / "package.json").write_text(json.dumps(wanted))
-    (folder / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": found}))
 
 
 class Session:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+VERSION = "1.18.33"  # of OpenCode
 PLACE = Path(__file__).parents[2] / "tools" / "node_modules" / ".bin"
 
 
@@ -30,6 +31,18 @@ def claude_env(home: Path, url: str) -> dict[str, str]:
     }
 
 
+def have_types(folder: Path) -> None:
+    """Fake the types for plugins, which OpenCode would download first; offline, that takes 70 s."""
+    package = {"name": "@opencode-ai/plugin", "version": VERSION}
+    wanted = {"dependencies": {package["name"]: VERSION}}
+    found = {"": wanted, f"node_modules/{package['name']}": {"version": VERSION}}
+    place = folder / "node_modules" / package["name"]
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "package.json").write_text(json.dumps(package))
+    (folder / "package.json").write_text(json.dumps(wanted))
+    (folder / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": found}))
+
+
 def opencode_env(home: Path, url: str) -> dict[str, str]:
     """Write a configuration with the model as its only provider; return the environment that names it."""
     home.mkdir(parents=True, exist_ok=True)
@@ -49,6 +62,7 @@ def opencode_env(home: Path, url: str) -> dict[str, str]:
     }
     path = home / "opencode.json"
     path.write_text(json.dumps(config))
+    have_types(home / "config" / "opencode")
     switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
     return {
         "HOME": str(home),

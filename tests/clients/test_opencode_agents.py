@@ -13,7 +13,8 @@ import pytest
 from errands.model.agent.fork import PREAMBLE
 from errands.ports import bridges
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, have_types, waited_for
+from tests.clients.opencode_session import Session, calling, waited_for
+from tests.clients.programs import have_types
 from tests.clients.servers import OpenCodeServer
 from tests.frontends.cli.person import Person
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, have_types, waited_for
+from tests.clients.opencode_session import Session, calling, waited_for
+from tests.clients.programs import have_types
 from tests.frontends.cli.person import Person
 
 pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine

@@ -143,9 +143,13 @@ def test_of_two_programs_the_one_that_used_a_session_last_reports_to_it(
 @pytest.mark.spec("N8")
 def test_a_program_that_exits_with_its_turn_is_promised_nothing(person: Person) -> None:
     with plugged(person, wakes=False) as plugin:
-        reply = plugin.calls("background_shell", command="true")
+        reply = plugin.calls("background_shell", command="echo for later")
+    (task,) = reply["tasks"]
+    person.types("wait", "-q", task)
 
-    assert "wake: none; ask with background_output(task_id=" in reply["text"]
+    assert "Nothing will tell you when it ends; ask with background_output(task_id=" in reply["text"]
+    # Its session is told if it is continued.
+    assert task in person.types("notices", "--peek", "--owner", "opencode:ses_1").out
 
 
 @pytest.mark.spec("L13", "X1")

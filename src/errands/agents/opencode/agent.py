@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 from errands.agents.opencode.host import Host
 from errands.agents.opencode.server import Server
@@ -31,6 +31,7 @@ HARMLESS = ("glob", "grep", "list", "lsp", "read", "todoread", "todowrite")
 # No person can answer a question, and a subagent's tool calls would not be approved by anyone.
 USELESS = ("question", "task", "plan_enter", "plan_exit")
 
+T = TypeVar("T")
 GENERAL = "general"  # OpenCode's agent for everything
 SUBAGENTS = ("todowrite", "task")  # what OpenCode denies to subagents that do not name it
 TOOLS = "background_*"  # ours: a background agent starts no others
@@ -61,6 +62,9 @@ class OpenCode:
 
     async def open(self, context: AgentContext) -> str:
         await self._reach(context)
+        return await self._anywhere(lambda: self._open(context))
+
+    async def _open(self, context: AgentContext) -> str:
         body = {"title": context.session, "permission": _rules(context.spec)}
         if self._host is not None:
             body = await self._child(context)
@@ -68,6 +72,9 @@ class OpenCode:
 
     async def fork(self, session: str, context: AgentContext) -> str:
         await self._reach(context)
+        return await self._anywhere(lambda: self._fork(session, context))
+
+    async def _fork(self, session: str, context: AgentContext) -> str:
         is_callers = self._host is not None and session == context.spec.parent
         session = session.removeprefix(SESSION)
         directory = await self._server.directory(session)
@@ -103,6 +110,9 @@ class OpenCode:
 
     async def post(self, session: str, text: str, context: AgentContext) -> None:
         await self._reach(context)
+        await self._anywhere(lambda: self._post(session, text, context))
+
+    async def _post(self, session: str, text: str, context: AgentContext) -> None:
         try:
             await self._server.add(session, self._message(text, context.spec))
         except HttpError as error:
@@ -137,6 +147,21 @@ class OpenCode:
             self._server = await host.server(may_start=may_start)
             self._host = host
 
+    async def _anywhere(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Do something before the prompt, again if the caller's OpenCode is gone meanwhile."""
+        try:
+            return await act()
+        except AgentUnavailable:
+            if not await self._is_replaced():
+                raise
+        return await act()
+
+    async def _is_replaced(self) -> bool:
+        """Continue without the caller's OpenCode if it is gone; return False if it is not."""
+        server = None if self._host is None else await self._host.takes_over()
+        self._server = server or self._server
+        return server is not None
+
     async def _child(self, context: AgentContext) -> dict[str, Any]:
         """Return what a child session of the caller's is created with, as OpenCode creates its subagents."""
         spec, parent, name = context.spec, None, self._agent or GENERAL
@@ -163,10 +188,8 @@ class OpenCode:
         try:
             return await self._follow(session, words, context, again=again)
         except (AgentUnavailable, Interrupted):
-            server = None if self._host is None else await self._host.takes_over()
-            if server is None:
+            if not await self._is_replaced():
                 raise
-            self._server = server
         unsent = words if words is not None and not await self._arrived(session, context) else None
         return await self._follow(session, unsent, context, again=True)
 

@@ -15,6 +15,7 @@ from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.http import AsyncClient, HttpError
 from errands.model.errors import ErrandsError
+from errands.model.view import View
 from errands.ports.dialect import Caller, Reply
 
 TYPE_CHECKING = False
@@ -50,7 +51,8 @@ class Calls:
         launched: list[str] = []
 
         async def attempt() -> Reply:
-            engine = IdempotentEngine(self._engine, f"{caller.session}:{said['call']}", launched)
+            engine = _OwnedEngine(self._engine, f"{caller.session}:{said['call']}", launched)
+            engine.owner = owner_of(said["session"])
             return await self._dialect.call(cast("EngineApi", engine), caller, tool, arguments)
 
         try:
@@ -121,6 +123,18 @@ class Calls:
             # It was answered elsewhere meanwhile, or has changed: the reply shows how it is now.
             _LOG.warning("the answer about %s had no effect: %s", task_id, error)
         return None
+
+
+class _OwnedEngine(IdempotentEngine):
+    """What a session launches reports to it, even if it must be continued first to be told."""
+
+    owner = ""
+
+    async def submit(self, command: Any, /, **options: Any) -> View:
+        return await super().submit(command, **{"owner": self.owner, **options})
+
+    async def ask(self, text: str, /, **options: Any) -> View:
+        return await super().ask(text, **{"owner": self.owner, **options})
 
 
 def _model(model: Mapping[str, str] | None) -> str:

@@ -15,6 +15,7 @@ from errands.engine.bell_client import BellClient
 from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.display.format import ago, now
 from errands.frontends.cli.doctor import fail, ok, warn
+from errands.frontends.cli.doctor.clients import client_findings
 from errands.model.errors import ErrandsError
 from errands.model.text.duration import spoken
 from errands.ports.home import is_locked
@@ -355,6 +356,7 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("daemon", _daemon),
     ("platform", _platform),
     ("agents", _agents),
+    ("clients", client_findings),
     ("runs", _runs),
     ("approvals", _proposals),
     ("schedules", _schedules),

@@ -168,7 +168,7 @@ class Shared {
   async deliver(session, text) {
     const home = this.homes.get(session)
     if (!home) return false
-    await this.idle(session, home.client)
+    if (!IS_RUN) await this.idle(session, home.client) // `opencode run` exits when it is idle
     const found = await home.client.session.get({ path: { id: session } })
     const agent = found.data?.agent ?? home.agent
     if (found.error || !agent) return false
