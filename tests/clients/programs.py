@@ -70,3 +70,15 @@ def opencode_env(home: Path, url: str) -> dict[str, str]:
         "OPENCODE_CONFIG": str(path),
         **{f"OPENCODE_DISABLE_{name}": "1" for name in switches},
     }
+
+
+def codex_env(home: Path, url: str) -> dict[str, str]:
+    """Write a configuration with the model as its only provider; return the environment that names it."""
+    place = home / ".codex"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "config.toml").write_text(
+        'model = "fake"\nmodel_provider = "fake"\n'
+        f'[model_providers.fake]\nname = "Fake"\nbase_url = "{url}"\nwire_api = "responses"\n'
+        "request_max_retries = 1\nstream_max_retries = 1\n"
+    )
+    return {"HOME": str(home), "CODEX_HOME": str(place)}

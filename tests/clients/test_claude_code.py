@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -328,3 +329,42 @@ def test_it_is_the_real_program() -> None:
 
 def _number(path: Path) -> int:
     return int(path.read_text() or 0) if path.exists() else 0
+
+
+@pytest.mark.spec("S8", "S9", "S11", "S17")
+async def test_a_conversation_of_the_person_is_forked(
+    claude: Command, model: ModelServer, tmp_path: Path
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir(exist_ok=True)
+    theirs = "6f0c1d3e-0000-4000-8000-000000000001"
+    subprocess.run(
+        [
+            program("claude"),
+            "-p",
+            "--model",
+            "claude-fake",
+            "--session-id",
+            theirs,
+            "SAY marmalade for Claude",
+        ],
+        env={"PATH": os.environ["PATH"], **claude_env(home, model.url)},
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+    )
+    (kept,) = home.rglob(f"{theirs}.jsonl")
+    before = kept.read_bytes()
+
+    context = desk_in(tmp_path, spec={"system": "You are a fork."})
+    forked = await claude.fork(theirs, context)
+    answer = await claude.prompt(forked, "RECALL", context)
+
+    assert forked != theirs
+    assert "marmalade for Claude" in answer.text
+    (asked,) = [each for each in model.asked_for("RECALL") if "marmalade for Claude" in json.dumps(each.body)]
+    assert "You are a fork." in json.dumps(asked.body["system"])
+    assert kept.read_bytes() == before
+    with pytest.raises(SessionGone):
+        await claude.fork("6f0c1d3e-0000-4000-8000-000000000002", context)

@@ -69,6 +69,18 @@ class SessionStoreContract:
         assert store.messages(first) == ["old"]
         assert store.sessions(limit=10) == [second, first]
 
+    @pytest.mark.spec("S8")
+    def test_a_conversation_that_came_with_a_task_is_found_by_its_name_alone(self, store: Store) -> None:
+        own = talk(store)
+        given = evolve(own, run=0, name="history:1")
+        with store:
+            store.add_session(given)
+            store.add_messages(given, ["hello"], run=0, now=START)
+        assert store.session(name="history:1") == given
+        assert store.messages(given) == ["hello"]
+        assert store.session(own.task_id) == own
+        assert store.sessions(limit=10) == [own]
+
     def test_a_session_that_is_gone_has_no_messages(self, store: Store) -> None:
         session = talk(store)
         with store:

@@ -264,13 +264,12 @@ async def test_fork_with_token_limit_enforcement(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S11")
-async def test_preamble_content(engine: TestEngine) -> None:
-    task = await engine.answered("`true`")
-    fork = await engine.answered("`echo on`", fork=task.id)
-    copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
-    notes = [each for each in copied if each["role"] == "note"]
-    assert [each["text"] for each in notes] == [PREAMBLE]
-    assert copied[copied.index(notes[0]) + 1]["role"] == "user"
+async def test_preamble_content(project: Project, engine: TestEngine) -> None:
+    task = await engine.answered("say marmalade", agent="cat")
+    fork = await engine.answered("go on", fork=task.id)
+    said = answer(fork)
+    assert said.index(PREAMBLE) < said.index("User: say marmalade") < said.index("User: go on")
+    assert said.count("Assistant:") == 1  # the preamble caused no reply
 
 
 @pytest.mark.trap(71)

@@ -23,6 +23,8 @@ BUILT_IN = {
     "builtin": "errands.agents.builtin:Builtin",
     "acp": "errands.agents.acp:Acp",
     "opencode": "errands.agents.opencode:OpenCode",
+    "claude": "errands.agents.command:ClaudeCode",
+    "codex": "errands.agents.command:CodexCli",
     "command": "errands.agents.command:Command",
 }
 # The extra that a backend needs.

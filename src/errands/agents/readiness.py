@@ -36,7 +36,9 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
             usual = load("errands.agents.opencode.server:URL")
             return _listens(str(settings.get("url", usual)), OPENCODE)
         case "command":
-            return _program(settings.get("command", "claude"))
+            return _program(settings.get("command", settings.get("preset", "claude")))
+        case "claude" | "codex":
+            return _program(settings.get("command", backend))
         case "acp":
             if "command" not in settings:
                 raise AgentUnavailable('it has no command; write one, such as command = ["opencode", "acp"]')

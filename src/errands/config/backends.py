@@ -36,6 +36,8 @@ BACKENDS = {
         "url:address username:text password:text agent:text model:text retries:count poll:seconds "
         "patience:seconds timeout:seconds"
     ),
+    "claude": _kinds("command:command arguments:words env:variables model:text retries:count"),
+    "codex": _kinds("command:command arguments:words env:variables model:text"),
     "command": _kinds("preset:preset command:command arguments:words env:variables model:text retries:count"),
 }
 # The providers whose models run elsewhere; any other name with a colon, such as qwen3:8b, is one of Ollama's.
@@ -54,7 +56,7 @@ _NEEDED = {
     "builtin": ("model", 'model = "qwen3:8b", or with a provider: "anthropic:claude-sonnet-4-5"'),
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
-_PRESETS = ("claude", "plain")
+_PRESETS = ("claude", "codex", "plain")
 _NOT_PLAIN = ("arguments", "retries")  # a plain program runs exactly its command, once
 _MODEL = _kinds("model:text url:address key_env:text")
 _SERVER = _kinds("command:command env:variables url:address headers:variables")
@@ -70,7 +72,7 @@ def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in settings.items():
         kind = (COMMON | (known or {})).get(key)
         if backend == "command" and key in _NOT_PLAIN and _is_plain(settings):
-            yield key, 'only the preset "claude" uses it; remove it, or add the words to `command`'
+            yield key, "only the other presets use it; remove it, or add the words to `command`"
         elif kind is not None:
             yield from _wrong_value(key, kind, value)
         elif known is not None:

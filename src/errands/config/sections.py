@@ -85,7 +85,10 @@ class Runs:
 @section
 class Agents:
     default: str = key("offline", "the agent to ask, unless the prompt names another")
-    timeout: timedelta | None = key(timedelta(minutes=5), "the longest an agent may take to answer")
+    timeout: timedelta | None = key(
+        timedelta(minutes=5),
+        "the longest an agent may take to answer; unless you set it, only recurring tasks have this limit",
+    )
     depth: int = key(4, "how deeply agents may start agents that start agents", personal=True)
     fan_out: int = key(
         16, "how many live tasks an agent's session may have at a time", least=1, personal=True

@@ -80,11 +80,13 @@ class AsyncEngine:
         *,
         resume: str | None = None,
         is_awaited: bool = False,
+        history: Sequence[str] | None = None,
         **options: Unpack[PromptOptions],
     ) -> View:
         """Ask an agent.
 
-        `resume` takes no options: what a task was launched with holds for its whole conversation.
+        `resume` takes no options: what a task was launched with holds for its whole conversation. `history`
+        is a conversation to fork, as pydantic-ai writes messages; the agent needs the backend `builtin`.
         """
         if resume is not None and (given := sorted(options.keys() - {"fork"})):
             raise BadValue(
@@ -92,7 +94,7 @@ class AsyncEngine:
                 "whole conversation; leave it out, or fork the conversation"
             )
         draft = drafted((), {**options, "prompt": text})
-        return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited)
+        return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited, history=history)
 
     async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
         """Send a follow-up prompt to a completed task's session, as a new run of the task."""

@@ -15,7 +15,7 @@ from errands.model.text.json_text import utf8
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from typing import Any
 
     from errands.model.approval import Approval
@@ -76,6 +76,7 @@ class AgentView:
     activity_at: datetime | None = None
     waiting: str | None = None
     answer: str | None = None
+    timeout: timedelta | None = None
 
 
 @record
@@ -239,7 +240,8 @@ def _first_agent_view(task: Task) -> AgentView | None:
     action = task.action
     if not isinstance(action, Prompt):
         return None
-    return AgentView(name=action.agent, model=action.model, forked=action.fork is not None)
+    forked = action.fork is not None
+    return AgentView(name=action.agent, model=action.model, forked=forked, timeout=task.limits.timeout)
 
 
 def exit_code(view: View) -> int:
@@ -347,6 +349,7 @@ def as_json(view: View) -> dict[str, Any]:
         "recent_tools": [] if agent is None else list(agent.tools),
         "usage": {} if agent is None else dict(agent.usage),
         "answer": None if agent is None else agent.answer,
+        "timeout": None if agent is None or agent.timeout is None else agent.timeout.total_seconds(),
         "channels": [str(each) for each in view.channels],
         "wake": view.wake,
         "retry": None if view.retry is None else _plain(view.retry),

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_ai import Agent, ConversationTypeAdapter
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import repair_messages
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, repair_messages
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
 from errands import dialects
 from errands.frontends.toolset import BackgroundToolset
+from errands.model.agent.fork import LONGEST_RESULT
 from errands.model.errors import BadValue
 from errands.ports.dialect import Caller
-from errands.testing.engines import TestEngine
+from errands.testing.engines import WITHIN, TestEngine, embedded
+from errands.testing.model_server import ModelServer
 from tests.frontends.toolset.stage import DONE, Script
 
 
@@ -310,3 +315,77 @@ async def test_an_agent_that_cannot_defer_a_call_fails_instead_of_running_it(
         await Agent(script.model, toolsets=[BackgroundToolset(engine)]).run("go")
 
     assert victim.exists()
+
+
+LONG = "x" * 4000
+
+
+@pytest.fixture
+async def modelled(own_home: Path, model: ModelServer, config_file: Path) -> AsyncIterator[TestEngine]:
+    """An engine with an agent that has a model; it is not the default one."""
+    config_file.write_text(
+        f'[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\n'
+    )
+    async with embedded(str(own_home), yes=False) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.mark.spec("S8", "S9", "S11", "S17")
+async def test_a_fork_begins_with_the_conversation_of_the_agent_that_calls(
+    modelled: TestEngine, model: ModelServer
+) -> None:
+    script = Script(("look", {}), ("ask", {"prompt": "RECALL", "fork": True}))
+    agent = script.agent(toolsets=[BackgroundToolset(modelled)], instructions="Be kind.")
+
+    @agent.tool_plain
+    def look() -> str:
+        return LONG
+
+    first = await agent.run("my cat is called marmalade")
+    (task,) = await modelled.list()
+    done = await modelled.wait(task.id, timeout=WITHIN)
+
+    assert done.agent is not None
+    assert (done.state, done.agent.name, done.marks) == ("completed", "small", "(forked)")
+    assert "my cat is called marmalade" in (done.agent.answer or "")
+    asked = model.asked_for("RECALL")[-1].body["messages"]
+    (call,) = [each for each in asked if each.get("tool_calls")]
+    (result,) = [each for each in asked if each["role"] == "tool"]
+    assert call["tool_calls"][0]["function"]["name"] == "look"
+    assert result["tool_call_id"] == call["tool_calls"][0]["id"]
+    assert result["content"].startswith("x" * LONGEST_RESULT + "\n[truncated: the first 1,500 of 4,000")
+    assert "context may be truncated" in json.dumps([each for each in asked if each["role"] == "system"])
+    assert script.results[0].content == LONG  # the conversation itself stays as it is
+    assert first.output == DONE
+
+
+@pytest.mark.spec("S8", "S17")
+async def test_a_fork_is_offered_only_if_an_agent_can_take_it(
+    engine: TestEngine, modelled: TestEngine
+) -> None:
+    for here, is_offered in ((engine, False), (modelled, True)):
+        offered: dict[str, Any] = {}
+
+        def answer(
+            _messages: list[ModelMessage], info: AgentInfo, seen: dict[str, Any] = offered
+        ) -> ModelResponse:
+            seen.update({each.name: each.parameters_json_schema for each in info.function_tools})
+            return ModelResponse(parts=[TextPart(DONE)])
+
+        await Agent(FunctionModel(answer), toolsets=[BackgroundToolset(here)]).run("hello")
+        assert ("fork" in offered["ask"]["properties"]) is is_offered
+
+
+@pytest.mark.spec("S8")
+async def test_an_agent_that_cannot_take_a_conversation_is_refused(modelled: TestEngine) -> None:
+    script = Script(("ask", {"prompt": "RECALL", "fork": True, "agent": "offline"}))
+    await script.agent(toolsets=[BackgroundToolset(modelled)]).run("hello")
+    assert "cannot fork this conversation" in str(script.results[0].content)
+    assert "these can: small" in str(script.results[0].content)
+    assert await modelled.list() == []

@@ -145,10 +145,10 @@ BREAKAGES = [
     ),
     Breakage(
         "S11",
-        "the preamble of a fork is sent as a prompt, and answered",
-        file="engine/agents/agent_main.py",
-        old="            await agent.post(name, PREAMBLE, context)\n        context.opened(name)",
-        new="            await agent.prompt(name, PREAMBLE, context)\n        context.opened(name)",
+        "the preamble of a fork is left out",
+        file="engine/agents/agent_context.py",
+        old="        return said if self._action.fork is None else",
+        new="        return said if self._action.fork is not None else",
         test="scenarios/test_background_task.py::test_preamble_content",
     ),
     Breakage(

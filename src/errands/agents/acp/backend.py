@@ -62,8 +62,7 @@ class Acp:
 
     async def open(self, context: AgentContext) -> str:
         session = await self._new(context.spec)
-        system = context.spec.system
-        return SessionLog.create(context, session, [_post(system)] if system else []).session
+        return SessionLog.create(context, session, _system(context)).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
         pieces = _kept(session, context)
@@ -81,12 +80,12 @@ class Acp:
             await self._choose(connection, fork, made.config_options, spec.model)
             self._entered[fork] = (connection, fork)
             copied = [each for each in pieces if each["role"] != "moved"]
-            return SessionLog.create(context, fork, [*copied, {"role": "born"}]).session
+            return SessionLog.create(context, fork, [*copied, {"role": "born"}, *_system(context)]).session
         if self._child.can.load_session:
             history = await self._load(connection, session, _live_id(session, pieces), spec)
             pieces = [*history, *_posts(pieces)]
         fork = await self._new(spec)
-        return SessionLog.create(context, fork, [_post(_repeated(pieces))]).session
+        return SessionLog.create(context, fork, [_post(_repeated(pieces)), *_system(context)]).session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         with self._turn(session, context) as turn:
@@ -308,6 +307,11 @@ def _kept(session: str, context: AgentContext) -> list[Piece]:
     for place, piece in enumerate(SessionLog(context, session).entries):
         pieces[piece["id"] if piece["role"] == "tool" else place] = dict(piece)
     return list(pieces.values())
+
+
+def _system(context: AgentContext) -> list[Mapping[str, Any]]:
+    """Return what the agent has to know first: the protocol has no message of the system."""
+    return [_post(context.spec.system)] if context.spec.system else []
 
 
 def _post(text: str) -> Piece:

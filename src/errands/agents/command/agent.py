@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents.command.claude import Claude
+from errands.agents.command.codex import Codex
 from errands.agents.command.plain import Plain
 from errands.agents.session_log import SessionLog, check_settings
 from errands.model.errors import BadValue
@@ -17,29 +18,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
-PRESETS: dict[str, type[Claude] | type[Plain]] = {"claude": Claude, "plain": Plain}
+PRESETS: dict[str, type[Claude] | type[Codex] | type[Plain]] = {
+    "claude": Claude,
+    "codex": Codex,
+    "plain": Plain,
+}
 
 
 class Command:
     """An entry of the log has a `kind`: open, post, prompt or answer; the last two also have a `run`."""
 
+    backend = "command"
+
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        check_settings("command", settings)
-        words = settings.get("command", "claude")
+        check_settings(self.backend, settings)
+        preset = self._preset(settings)
+        words = settings.get("command", preset)
         command = shlex.split(words) if isinstance(words, str) else list(words)
-        preset = settings.get("preset") or ("plain" if "command" in settings else "claude")
         if preset not in PRESETS:
             raise BadValue(f"no preset {preset!r} for a command line agent; there are {', '.join(PRESETS)}")
         self._program = PRESETS[preset]({**settings, "command": command})
+
+    def _preset(self, settings: Mapping[str, Any]) -> str:
+        return settings.get("preset") or ("plain" if "command" in settings else "claude")
 
     async def open(self, context: AgentContext) -> str:
         return SessionLog.create(context, str(uuid.uuid4()), [{"kind": "open"}]).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
-        log, forked = SessionLog(context, session), str(uuid.uuid4())
-        return SessionLog.create(
-            context, forked, [{"kind": "open"}, *self._program.fork(log, forked)]
-        ).session
+        forked = str(uuid.uuid4())
+        if context.messages(session) is None:
+            self._program.fork_own(session, forked)
+            entries: list[Mapping[str, Any]] = []
+        else:
+            entries = self._program.fork(SessionLog(context, session), forked)
+        return SessionLog.create(context, forked, [{"kind": "open"}, *entries]).session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         log = SessionLog(context, session)
@@ -65,6 +78,10 @@ class Command:
         self._program.drop(session)
         context.delete_messages(session)
 
+    def knows(self, session: str) -> bool:
+        """Return whether the program still has a session that was prompted before."""
+        return self._program.knows(session)
+
     async def close(self) -> None:
         """There is nothing to release: every process ends with its prompt."""
 
@@ -72,3 +89,17 @@ class Command:
     def _keep(log: SessionLog, answer: Answer, context: AgentContext) -> Answer:
         log.add(kind="answer", run=context.run, text=answer.text, usage=dict(answer.usage))
         return answer
+
+
+class ClaudeCode(Command):
+    backend = "claude"
+
+    def _preset(self, settings: Mapping[str, Any]) -> str:
+        return "claude"
+
+
+class CodexCli(Command):
+    backend = "codex"
+
+    def _preset(self, settings: Mapping[str, Any]) -> str:
+        return "codex"

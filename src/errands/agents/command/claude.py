@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from errands.agents.command.process import Process, Processes, end_strays
-from errands.agents.command.transcript import Transcripts, after, final_text, prompt_id
+from errands.agents.command.transcript import Transcripts, after, closed, final_text, prompt_id
 from errands.agents.command.turn import Turn
 from errands.agents.session_log import INTERRUPTED
 from errands.model.errors import SessionGone
@@ -63,6 +63,16 @@ class Claude:
         elif any(each["kind"] == "answer" for each in log.entries):
             raise SessionGone
         return posts
+
+    def fork_own(self, session: str, forked: str) -> None:
+        """Copy a session that Claude Code itself began, up to the call that is running."""
+        entries = closed(self._transcripts.read(session))
+        if not entries:
+            raise SessionGone
+        self._transcripts.copy(entries, forked)
+
+    def knows(self, session: str) -> bool:
+        return self._transcripts.find(session) is not None or self._transcripts.kept(session).exists()
 
     def drop(self, session: str) -> None:
         self._transcripts.drop(session)

@@ -12,7 +12,7 @@ from typing import Any
 from errands.agents.command.process import Processes
 from errands.agents.session_log import text_said
 from errands.model.agent.fork import newest, tokens
-from errands.model.errors import AgentError
+from errands.model.errors import AgentError, SessionGone
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False
@@ -72,6 +72,12 @@ class Plain:
     def fork(self, log: SessionLog, session: str) -> list[Mapping[str, Any]]:
         said = [each for each in log.entries if each["kind"] in TITLES]
         return list(newest(said, size=_size, calls=_none, results=_none))
+
+    def fork_own(self, session: str, forked: str) -> None:
+        raise SessionGone  # it keeps no sessions of its own
+
+    def knows(self, session: str) -> bool:
+        return True  # the log is all there is
 
     def drop(self, session: str) -> None:
         """There is nothing but the log."""

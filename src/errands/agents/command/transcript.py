@@ -66,7 +66,9 @@ class Transcripts:
         """Write a shortened conversation as the beginning of another session."""
         path = self.kept(session)
         path.parent.mkdir(parents=True, exist_ok=True)
-        cut = newest([_clipped(each) for each in entries], size=_size, calls=_calls, results=_results)
+        # Claude Code would go on with the system prompt of the parent, and ignore ours.
+        ours = [_clipped(each) for each in entries if not _is_system_prompt(each)]
+        cut = newest(ours, size=_size, calls=_calls, results=_results)
         before = None
         with path.open("w") as file:
             for entry in cut:
@@ -100,6 +102,18 @@ def after(entries: Sequence[Entry], prompt: str) -> Sequence[Entry] | None:
     return None
 
 
+def closed(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Leave out what follows a call without a result: the call that forks is still running."""
+    answered = {call for entry in entries for call in _results(entry)}
+    for place, entry in enumerate(entries):
+        if any(call not in answered for call in _calls(entry)):
+            message = entry["message"]["id"]
+            while place and (entries[place - 1].get("message") or {}).get("id") == message:
+                place -= 1
+            return entries[:place]
+    return entries
+
+
 def final_text(entries: Iterable[Entry]) -> str | None:
     """Return the final text of a finished turn; None if it did not finish."""
     texts: dict[str, list[str]] = {}
@@ -114,6 +128,10 @@ def final_text(entries: Iterable[Entry]) -> str | None:
         elif entry.get("type") == "user":
             ended = None
     return None if ended is None else "".join(texts[ended])
+
+
+def _is_system_prompt(entry: Entry) -> bool:
+    return (entry.get("attachment") or {}).get("type") == "prompt_snapshot"
 
 
 def _parts(entry: Entry) -> Sequence[Mapping[str, Any]]:

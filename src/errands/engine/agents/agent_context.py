@@ -99,7 +99,8 @@ class RunContext:
 
     def _system(self, is_chat: bool) -> str:
         if not is_chat:
-            return system_prompt(self._task.description)
+            said = system_prompt(self._task.description)
+            return said if self._action.fork is None else f"{said}\n\n{PREAMBLE}"
         return (discord_prompt if self._task.door == "discord" else chat_prompt)(self._task.owner)
 
     @property
@@ -127,13 +128,6 @@ class RunContext:
     @property
     def fork(self) -> str | None:
         return self._action.fork
-
-    @property
-    def is_half_forked(self) -> bool:
-        """Return whether a fork stored here was copied, but its agent does not know yet that it is one."""
-        if self.own is None or self.own.forked_from is None or self.own.name != self.session:
-            return False
-        return not any(PREAMBLE in each for each in self._store.messages(self.own))
 
     def gone(self) -> None:
         """Note that the session is gone, so that the next resume is refused at once."""

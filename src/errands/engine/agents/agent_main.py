@@ -12,7 +12,6 @@ from errands.engine.agents.agent_context import RunContext
 from errands.engine.agents.discovery import Discovery, is_discovery
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import announce
-from errands.model.agent.fork import PREAMBLE
 from errands.model.errors import AgentError, ErrandsError, SessionGone
 from errands.model.record import evolve
 from errands.model.view import STOPPED
@@ -85,13 +84,9 @@ async def _answer(engine: Engine, agent: Agent, context: RunContext, *, is_first
         raise SessionGone
     if context.own is None:
         name = await (agent.open(context) if context.fork is None else agent.fork(context.fork, context))
-        if context.fork is not None:
-            await agent.post(name, PREAMBLE, context)
         context.opened(name)
     else:
         name = context.own.name
-        if context.is_half_forked:
-            await agent.post(name, PREAMBLE, context)
     if is_first:
         await announce(engine, agent, name, context)
         return await agent.prompt(name, context.text, context)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 from errands.engine.log_header import create_log
 from errands.model.action import Prompt
-from errands.model.agent.session import check_resumable
+from errands.model.agent.session import HISTORY, Session, check_resumable
 from errands.model.errors import Ambiguous, BadValue, NotFound
+from errands.model.record import evolve
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from errands.engine.core import EngineCore
-    from errands.model.agent.session import Exchange, Session
+    from errands.model.agent.session import Exchange
     from errands.model.options.draft import Draft
     from errands.model.view import View
 
@@ -30,10 +32,18 @@ class Sessions:
         self._store = core.store
         self._seen: dict[str, datetime] = {}  # when each parent session was last written down as seen
 
-    def ask(self, draft: Draft, *, resume: str | None = None, is_awaited: bool = False) -> View:
+    def ask(
+        self,
+        draft: Draft,
+        *,
+        resume: str | None = None,
+        is_awaited: bool = False,
+        history: Sequence[str] | None = None,
+    ) -> View:
         """Ask an agent, in a new task or, with `resume`, in that of an earlier prompt.
 
-        `is_awaited`: the caller blocks until the answer is there, and needs no notice of it.
+        `is_awaited`: the caller blocks until the answer is there, and needs no notice of it. `history` is a
+        conversation for the task to fork, as pydantic-ai writes messages.
         """
         if draft.prompt is None:
             raise BadValue("a prompt is missing; to run a command, submit it")
@@ -44,10 +54,36 @@ class Sessions:
                     "a resume goes on in the same session; use one of them"
                 )
             return self.resume(resume, draft.prompt, is_awaited=is_awaited)
-        view = self._submit(draft)
+        view = self._submit(draft) if history is None else self._ask_with_history(draft, history)
         if is_awaited:
             with self._store:
                 self._store.add_exchange(view.latest.id, draft.prompt, is_awaited=True)
+        return view
+
+    @property
+    def can_take_history(self) -> bool:
+        """Whether an agent is configured that can fork the conversation of a pydantic-ai program."""
+        from errands.engine.submit.prompt_spec import readers
+
+        return bool(readers(self._core.config))
+
+    def _ask_with_history(self, draft: Draft, history: Sequence[str]) -> View:
+        """Create a task together with the conversation that its first run forks."""
+        name = f"{HISTORY}{os.urandom(8).hex()}"
+        self._core.ensure_daemon()
+        with self._store:
+            view = self._submit(evolve(draft, fork=name))
+            action = self._store.task(view.id).action
+            if (
+                isinstance(action, Prompt) and action.fork == name
+            ):  # it is not an earlier task of the same key
+                now = self._core.clock.now()
+                given = Session(
+                    task_id=view.id, run=0, agent=action.agent, name=name, forked_from=None, created_at=now
+                )
+                self._store.add_session(given)
+                self._store.add_messages(given, history, run=0, now=now)
+        self._core.bell.ring()
         return view
 
     def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.engine.actor import LAUNCHED, enclosing_runs
 from errands.model.action import Prompt
+from errands.model.agent.session import HISTORY
 from errands.model.errors import Ambiguous, BadValue, NotFound, SessionGone, UnknownAgent
 from errands.model.run import task_of
 from errands.model.text.naming import is_id
@@ -27,8 +28,11 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     from errands.config.backends import settings_of
 
     assert draft.prompt is not None
-    parent = None if draft.fork is None else _forked(draft.fork, store)
+    is_history = draft.fork is not None and draft.fork.startswith(HISTORY)
+    parent = None if draft.fork is None or is_history else _forked(draft.fork, store)
     agent = draft.agent or (parent.agent if parent else config.agents.default)
+    if is_history:
+        agent = _reader(draft.agent, config)
     if parent is not None and parent.agent != agent:
         raise BadValue(
             f"the session of {parent.task_id} belongs to the agent {parent.agent!r}, "
@@ -38,7 +42,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     settings = settings_of(agent, config.backends)
     _check_settings(draft, agent, settings, config)
     _check_offline(draft, agent, settings)
-    if draft.fork is not None and parent is None and settings["backend"] in _KEEPERS:
+    if draft.fork is not None and parent is None and not is_history and settings["backend"] in _KEEPERS:
         raise NotFound(f"unknown conversation {draft.fork!r}; `errands sessions` lists the conversations")
     depth = _depth(draft, store, environ)
     if depth > config.agents.depth:
@@ -103,6 +107,26 @@ def _check_offline(draft: Draft, agent: str, settings: Mapping[str, Any]) -> Non
             raise BadValue(
                 f"the agent {agent!r} works offline: its one tool is `command`, not {tool!r}; {advice}"
             )
+
+
+def readers(config: Config) -> list[str]:
+    """List the agents that can fork the conversation of a pydantic-ai program, the default agent first."""
+    found = [name for name, settings in config.backends.items() if settings.get("backend", name) == "builtin"]
+    return sorted(found, key=lambda name: name != config.agents.default)
+
+
+def _reader(agent: str | None, config: Config) -> str:
+    """Return the agent that goes on with a conversation which a program handed over."""
+    able = readers(config)
+    if agent is None and able:
+        return able[0]
+    if agent not in able:
+        known = f"; these can: {', '.join(able)}" if able else ""
+        raise BadValue(
+            f"the agent {agent or config.agents.default!r} cannot fork this conversation, because its "
+            f"backend is not `builtin`{known}; leave out fork, or name another agent"
+        )
+    return agent
 
 
 def check_fan_out(store: Store, config: Config, parent: str, created_by: str) -> None:

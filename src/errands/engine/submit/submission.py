@@ -277,7 +277,10 @@ class Submitter:
 
             label = slug(draft.name or " ".join(action.text.split()[:4]))
             lane = draft.lane or lane_of(action.agent, self._config.backends)
-            timeout = self._config.agents.timeout
+            # A person or an agent that asks once may want an answer that takes hours.
+            is_recurring = (draft.every or draft.cron or draft.on) is not None
+            is_limited = is_recurring or "agents.timeout" in self._config.origin
+            timeout = self._config.agents.timeout if is_limited else None
         who = self._environments.who
         if way is not None:
             by: str | None = self._approver(way, who, draft.door)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, cast
 
-from pydantic_ai import ApprovalRequired, RunContext, ToolFailed
+from pydantic_ai import ApprovalRequired, ModelMessagesTypeAdapter, RunContext, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -126,11 +126,12 @@ class BackgroundToolset(AbstractToolset[Any]):
             wake="session" if self._wakes else "none",
             everything=self._everything,
             message=f"{ctx.run_id}.{ctx.run_step}",
+            conversation=self.session(ctx) if self.engine.engine.sessions.can_take_history else None,
         )
 
     async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
         self.engine.engine.sessions.see_session(self.session(ctx))
-        engine = cast("EngineApi", IdempotentEngine(self.engine, key))
+        engine = cast("EngineApi", _ForkingEngine(self.engine, key, ctx))
         return await self._dialect.call(engine, self._caller(ctx), name, arguments)
 
     async def _approve(self, ctx: RunContext[Any], key: str) -> bool:
@@ -177,6 +178,31 @@ class BackgroundToolset(AbstractToolset[Any]):
                     await self.engine.acknowledge(view.latest.id, reader=FRONTEND)
                 except (AlreadyResolved, IllegalMove, Drifted):
                     pass  # answered elsewhere meanwhile, or it needs a new answer
+
+
+class _ForkingEngine(IdempotentEngine):
+    """The engine as a call sees it: a fork copies the conversation that the call is part of."""
+
+    def __init__(self, engine: AsyncEngine, key: str, ctx: RunContext[Any]) -> None:
+        super().__init__(engine, key)
+        self._ctx = ctx
+
+    async def ask(self, text: str, /, **options: Any) -> View:
+        if options.pop("fork", None) is not None:
+            options["history"] = history(self._ctx)
+        return await super().ask(text, **options)
+
+
+def history(ctx: RunContext[Any]) -> list[str]:
+    """Return the conversation up to the response that makes the current call, one text per message."""
+    past = []
+    for message in ctx.messages:
+        if isinstance(message, ModelResponse) and any(
+            part.tool_call_id == ctx.tool_call_id for part in message.tool_calls
+        ):
+            break
+        past.append(ModelMessagesTypeAdapter.dump_json([message]).decode()[1:-1])
+    return past
 
 
 def _launches(tool: Tool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 # How to install well-known programs.
 _INSTALLED_BY = {
     "claude": "npm install -g @anthropic-ai/claude-code",
+    "codex": "npm install -g @openai/codex",
     "opencode": "npm install -g opencode-ai",
 }
 _SETTINGS = "`errands config show` lists its settings"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 USAGE = ("input_tokens", "output_tokens", "requests", "tool_calls", "cost_microdollars")
 RECENT_TOOLS = 5
 CHAT = "chat:"  # the prefix of the names of chats
+HISTORY = "history:"  # the prefix of the names of conversations that a program handed over, to be forked
 TOO_SOON = "Task is currently being resumed. Wait for completion before sending another message."
 
 
@@ -101,7 +102,7 @@ def is_conversation(task: Task | View) -> bool:
 def check_resumable(view: View, session: Session | None) -> None:
     """Raise if a task cannot be resumed, in the exact words that callers know.
 
-    A failed resume can be tried again, because it changed nothing; a cancelled one cannot.
+    A resume that failed or was cancelled can be tried again: the session and its earlier result are there.
     """
     run = view.latest
     if view.kind != "agent":
@@ -110,7 +111,7 @@ def check_resumable(view: View, session: Session | None) -> None:
         raise NotResumable(TOO_SOON)
     is_chat = is_conversation(view)
     # In a chat a person may interrupt an answer and keep talking.
-    is_over = run.state == "completed" or (run.cause == "resume" and run.state == "failed")
+    is_over = run.state == "completed" or (run.cause == "resume" and run.state in ("failed", "cancelled"))
     if not is_over and not (is_chat and not view.is_live):
         raise NotResumable(
             f"Cannot resume task: status is '{view.state}'. Only completed tasks can be resumed."

@@ -69,7 +69,7 @@ def _limits_text(limits: Limits) -> str:
     return plain_text(LIMITS.encode(limits))
 
 
-def _limits_from(text: str) -> Limits:
+def limits_from(text: str) -> Limits:
     """Read limits; most tasks have the same."""
     found = _known_limits.get(text)
     if found is None:
@@ -110,7 +110,7 @@ TEXT = Shape(utf8)
 PRIORITY = Shape(PRIORITIES.index, PRIORITIES.__getitem__)
 # By the type of a field, without `| None`.
 TYPES: dict[str, Shape] = {
-    "Limits": Shape(_limits_text, _limits_from),
+    "Limits": Shape(_limits_text, limits_from),
     "Priority": PRIORITY,
     "bool": Shape(int, bool),
     "datetime": Shape(micros, moment),

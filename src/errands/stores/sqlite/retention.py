@@ -82,6 +82,7 @@ class RetentionRows(Table):
             SELECT sessions.agent, sessions.name, tasks.cwd
             FROM sessions JOIN tasks ON tasks.seq = sessions.task
             WHERE tasks.seq = ? AND sessions.run = coalesce(?, sessions.run) AND sessions.gone_at IS NULL
+              AND sessions.run > 0
               AND sessions.name <> 'task:' || tasks.id  -- a backend that keeps them itself has its own names
             """,
             (task, run),

@@ -7,7 +7,7 @@ from errands.model.agent.session import USAGE, Exchange, OrphanSession, Session
 from errands.model.codec import RowCodec, Shape
 from errands.model.record import evolve
 from errands.model.view import AgentView
-from errands.stores.sqlite.columns import TYPES, action_from, micros
+from errands.stores.sqlite.columns import TYPES, action_from, limits_from, micros
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
@@ -45,13 +45,16 @@ class SessionRows(Table):
         )
 
     def session(self, task_id: str | None = None, *, name: str | None = None) -> Session | None:
-        where, value = ("tasks.id", task_id) if name is None else ("sessions.name", name)
+        # Run 0 is a conversation that was handed over with the task: no prompt goes there.
+        where, value = ("sessions.run > 0 AND tasks.id", task_id) if name is None else ("sessions.name", name)
         order = "sessions.run" if name is None else "sessions.seq"
         rows = self.db.read(f"{_SESSIONS} WHERE {where} = ? ORDER BY {order} DESC LIMIT 1", (value,))
         return _SESSION.read(rows[0]) if rows else None
 
     def sessions(self, *, limit: int) -> list[Session]:
-        rows = self.db.read(f"{_SESSIONS} ORDER BY sessions.seq DESC LIMIT ?", (limit,))
+        rows = self.db.read(
+            f"{_SESSIONS} WHERE sessions.run > 0 ORDER BY sessions.seq DESC LIMIT ?", (limit,)
+        )
         return [_SESSION.read(row) for row in rows]
 
     def mark_session_gone(self, session: Session, *, now: datetime) -> None:
@@ -202,12 +205,16 @@ class SessionRows(Table):
 _SEQ = "(SELECT seq FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?)"
 
 
-def agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:
+def agent_view(action: str, resumed: int, limits: str, *exchange: Any) -> AgentView:
     """Show what only agents have, from the columns of their exchange."""
     prompt = action_from(action, "")
     assert isinstance(prompt, Prompt)
     view = AgentView(
-        name=prompt.agent, model=prompt.model, resume_count=resumed, forked=prompt.fork is not None
+        name=prompt.agent,
+        model=prompt.model,
+        resume_count=resumed,
+        forked=prompt.fork is not None,
+        timeout=limits_from(limits).timeout,
     )
     if exchange[0] is None:
         return view

@@ -76,7 +76,8 @@ _AGENT = f"""
     CASE tasks.kind WHEN 'agent' THEN tasks.action END,
     CASE tasks.kind WHEN 'agent' THEN
         (SELECT count(*) FROM runs AS all_runs WHERE all_runs.task = tasks.seq AND all_runs.cause = 'resume')
-    END, {EXCHANGE}
+    END,
+    CASE tasks.kind WHEN 'agent' THEN tasks.limits END, {EXCHANGE}
 """
 _RUN_AT = _VIEW.width
 _STANDING_AT = _RUN_AT + _RUN.width
