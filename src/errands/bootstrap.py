@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from errands.engine.daemon.loops import Loops
     from errands.frontends.install.installation import ClientInstallation, ServiceInstallation
     from errands.frontends.tools.conversation_tools import ConversationTools
+    from errands.model.agent.candidate import Candidate
     from errands.model.approval import Consent
     from errands.model.notices.notice import Address
     from errands.ports.dialect import Caller
@@ -87,7 +88,15 @@ def open_engine(
         bell=BellClient(home.bell),
         consent=consent,
         start_daemon=(lambda: start_daemon(home)) if is_client else None,
+        has_session=lambda agent, session, environ: _has_session(home, config, agent, session, environ),
     )
+
+
+def _has_session(home: Home, config: Config, agent: str, session: str, environ: Mapping[str, str]) -> bool:
+    from errands.agents.presence import has_session
+    from errands.config.backends import settings_of
+
+    return has_session(agent, settings_of(agent, config.backends), home.path, session, environ)
 
 
 def open_client(home: Home | None = None, config: Config | None = None) -> Engine:
@@ -253,6 +262,13 @@ def agent_readiness(name: str, config: Config) -> str:
     from errands.config.backends import settings_of
 
     return ready(name, settings_of(name, config.backends))
+
+
+def agent_candidates(environ: Mapping[str, str]) -> list[Candidate]:
+    """List the agents that this machine has the parts for."""
+    from errands.agents.candidates import candidates
+
+    return candidates(environ)
 
 
 def start_daemon(home: Home) -> None:

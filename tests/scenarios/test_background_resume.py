@@ -32,20 +32,23 @@ async def test_only_completed_tasks_can_be_resumed(engine: TestEngine, project: 
     )
 
 
-@pytest.mark.spec("S3", "S5")
-async def test_a_resume_that_was_cancelled_leaves_a_cancelled_task(
+@pytest.mark.spec("S3")
+async def test_a_resume_that_was_cancelled_keeps_the_result_and_can_be_tried_again(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.answered("`true`", cwd=project.path)
+    task = await engine.answered("`echo marmalade`", cwd=project.path)
     await engine.resume(task.id, "`./deed x 60`")
     await until(project.deeds)
     await engine.cancel(task.id)
-    assert (await engine.wait(task.id, timeout=WITHIN)).state == "cancelled"
-    with pytest.raises(ErrandsError) as refused:
-        await engine.resume(task.id, "go on")
-    assert str(refused.value) == (
-        "Cannot resume task: status is 'cancelled'. Only completed tasks can be resumed."
-    )
+    stopped = await engine.wait(task.id, timeout=WITHIN)
+    assert stopped.state == "cancelled"
+    assert "marmalade" in ((await engine.get(task.id)).details or {})["result"]
+
+    await engine.resume(task.id, "`echo honey`")
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.agent is not None
+    assert (done.state, done.agent.resume_count) == ("completed", 2)
+    assert "honey" in (done.agent.answer or "")
 
 
 @pytest.mark.spec("S3", "S6")

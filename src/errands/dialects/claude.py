@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
+from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
@@ -53,6 +53,8 @@ class Claude(BaseDialect):
                 prompt=text("what the subagent shall do"),
                 subagent_type=text("kind of subagent", longest=200),
                 run_in_background=flag(default=False),
+                fork=flag("begin with a copy of this conversation", default=False),
+                timeout=number("stop the subagent after this time, ms (default: never)", minimum=1),
             ),
         ),
         Tool(
@@ -105,6 +107,8 @@ class Claude(BaseDialect):
         prompt: str,
         subagent_type: str,
         run_in_background: bool,
+        fork: bool = False,
+        timeout: float | None = None,
     ) -> Reply:
         chosen, note = context.agent(subagent_type)
         view = await context.ask(
@@ -113,6 +117,8 @@ class Claude(BaseDialect):
             name=one_line(description, 60),
             description=description,
             agent=chosen,
+            fork=context.caller.conversation if fork else None,
+            timeout=None if timeout is None else timeout / 1000,
         )
         wait = 0 if run_in_background else FOREGROUND
         return await self._started(context, view, wait, f"Prompt: {one_line(prompt, 80)}", note)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from errands.dialects.output_text import error_text, one_line, summary
 from errands.model.notices.notice import CONDITIONS
+from errands.model.text.duration import spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.model.view import View
+    from errands.model.view import AgentView, View
     from errands.ports.dialect import Caller
 
 _CHANNEL = "channel "  # how `wake` of a caller begins whose tasks are reported there
@@ -34,7 +35,17 @@ def wake_advice(caller: Caller, ask_with: str) -> str:
 
 
 def wake(view: View, caller: Caller, ask_with: str) -> str:
-    """Return in a sentence how the caller learns of this task's end, or what to ask with."""
+    """Return how the caller learns of this task's end, or what to ask with; and when an agent is stopped."""
+    said = _wake(view, caller, ask_with)
+    return said if view.agent is None else f"{said} {_time_limit(view.agent)}"
+
+
+def _time_limit(agent: AgentView) -> str:
+    limit = agent.timeout
+    return "It has no time limit." if limit is None else f"It is stopped after {spoken(limit)}."
+
+
+def _wake(view: View, caller: Caller, ask_with: str) -> str:
     asking = f"ask with {ask_with}."
     if view.notify == "never":
         return f"Its end is reported nowhere, as `notify` is never; {asking}"

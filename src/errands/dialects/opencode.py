@@ -48,6 +48,7 @@ class OpenCode(BaseDialect):
                 agent=text("which agent (default: general, or the configured one)", longest=200),
                 fork=flag("start with a copy of this conversation", default=False),
                 resume=task_id("completed task to go on with; then give only this and prompt"),
+                timeout=number("stop the agent after this time, ms (default: never)", minimum=1),
             ),
         ),
         Tool(
@@ -119,11 +120,12 @@ class OpenCode(BaseDialect):
         description: str | None = None,
         agent: str | None = None,
         resume: str | None = None,
+        timeout: float | None = None,
     ) -> Reply:
         if resume is not None:
             if fork:
                 return self.refused(EXCLUSIVE, {})
-            if description is not None or agent is not None:
+            if description is not None or agent is not None or timeout is not None:
                 return self.refused(
                     "resume goes on with a task as it is; give resume and prompt, and nothing else", {}
                 )
@@ -138,6 +140,7 @@ class OpenCode(BaseDialect):
                 agent=chosen,
                 model=context.caller.model if chosen in context.caller.agents.values() else None,
                 fork=context.caller.conversation if fork else None,
+                timeout=None if timeout is None else timeout / 1000,
             ),
         )
         return self._launched(context, view, "Background task launched.", note)

@@ -32,7 +32,8 @@ class EngineCore:
     """The engine without its verbs.
 
     `consent` applies to everything that is submitted here. With `start_daemon` this is the engine of a
-    client, which starts the daemon when a verb needs one.
+    client, which starts the daemon when a verb needs one. `has_session` looks up whether an agent still has a
+    session, given the environment of its task.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class EngineCore:
         bell: BellClient,
         consent: Consent = "none",
         start_daemon: Callable[[], None] | None = None,
+        has_session: Callable[[str, str, Mapping[str, str]], bool] | None = None,
     ) -> None:
         self.store = store
         self.home = home
@@ -55,6 +57,7 @@ class EngineCore:
         self.consent = consent
         self._output = output
         self.start_daemon = start_daemon
+        self.has_session = has_session
 
     def close(self) -> None:
         self.bell.close()

@@ -23,6 +23,16 @@ from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, until
 from tests.engine.agent_project import Project
 
+CODEX = """#!/bin/sh
+while [ "$1" != resume ]; do shift; done
+text=$(cat)
+for file in "$CODEX_HOME"/sessions/*/*/*/rollout-*-$2.jsonl; do
+    echo '{"type": "event_msg", "payload": {"type": "task_complete", "last_agent_message": "well"}}' >>"$file"
+done
+echo '{"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": "well"}}'
+echo '{"type": "turn.completed", "usage": {}}'
+"""
+
 
 @pytest.mark.spec("S2", "S4", "O17")
 async def test_a_resume_returns_at_once_and_sees_the_whole_conversation(
@@ -99,18 +109,37 @@ async def test_a_task_that_cannot_be_resumed_is_refused_with_the_documented_mess
         await engine.resume(shell.id, "go on")
 
 
-@pytest.mark.spec("S5")
+@pytest.mark.spec("S5", "S18")
 @pytest.mark.fault("F42")
-async def test_a_session_that_is_gone_is_refused_with_the_documented_message(engine: TestEngine) -> None:
-    task = await engine.answered("`true`")
-    store = engine.engine.store
-    session = store.session(task.id)
-    assert session is not None
-    with store:
-        store.mark_session_gone(session, now=engine.engine.clock.now())
+async def test_a_session_that_its_program_lost_is_refused_before_it_is_counted(
+    project: Project, engine: TestEngine, tmp_path: Path
+) -> None:
+    """The program is a stand-in for Codex that answers and keeps its file, as the real one does."""
+    program = tmp_path / "codex"
+    program.write_text(CODEX)
+    program.chmod(0o700)
+    home = tmp_path / "codex-home"
+    project.configure(f'[agents.codex]\ncommand = ["{program}"]\nenv = {{ CODEX_HOME = "{home}" }}\n')
+    client = open_engine(engine.engine.home)
+    asked = client.sessions.ask(Draft(prompt="hello", agent="codex"))
+    task = await engine.wait(asked.id, timeout=WITHIN)
+    assert task.agent is not None
+    assert (task.state, task.agent.answer) == ("completed", "well")
+    client.sessions.resume(task.id, "again")
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
+
+    (kept,) = home.rglob("rollout-*.jsonl")
+    kept.unlink()
     with pytest.raises(SessionGone) as gone:
-        await engine.resume(task.id, "go on")
-    assert str(gone.value) == ("Session expired or was deleted. Start a new background_task to continue.")
+        client.sessions.resume(task.id, "go on")
+
+    assert str(gone.value) == "Session expired or was deleted. Start a new background_task to continue."
+    view = await engine.get(task.id)
+    assert view.agent is not None
+    assert (view.state, view.runs, view.agent.resume_count) == ("completed", 2, 1)
+    with pytest.raises(SessionGone):
+        client.sessions.ask(Draft(prompt="go on", fork=task.id))
+    client.close()
 
 
 @pytest.mark.spec("S6")
@@ -221,9 +250,24 @@ async def test_a_watcher_sees_that_an_agent_waits_for_approval(engine: TestEngin
 
 
 @pytest.mark.spec("L10")
-async def test_an_agent_has_a_timeout_of_five_minutes_by_default(engine: TestEngine) -> None:
-    task = await engine.answered("hello")
-    assert engine.engine.store.task(task.id).limits.timeout == timedelta(minutes=5)
+async def test_only_recurring_agents_have_a_timeout_by_default(engine: TestEngine) -> None:
+    once = await engine.ask("`true`")
+    often = await engine.ask("`true`", every="1h")
+    chosen = await engine.ask("`true`", timeout="1m")
+    limits = [engine.engine.store.task(each.id).limits.timeout for each in (once, often, chosen)]
+    assert limits == [None, timedelta(minutes=5), timedelta(minutes=1)]
+    assert [each.agent.timeout for each in await engine.list() if each.agent is not None] == limits[::-1]
+
+
+@pytest.mark.spec("L10")
+async def test_a_timeout_that_the_person_configured_holds_for_every_agent(
+    project: Project, engine: TestEngine
+) -> None:
+    project.configure('[agents]\ntimeout = "20m"')
+    client = open_engine(engine.engine.home)
+    task = client.sessions.ask(Draft(prompt="`true`"))
+    assert client.store.task(task.id).limits.timeout == timedelta(minutes=20)
+    client.close()
 
 
 @pytest.mark.spec("L10")
@@ -340,8 +384,8 @@ def test_the_number_of_live_tasks_in_a_session_is_limited(client: Engine) -> Non
 
 @pytest.mark.spec("S16", "S1", "O13")
 async def test_a_session_is_kept_until_its_parent_ends(engine: TestEngine) -> None:
-    kept = await engine.answered("hello", parent="chat-1")
-    loose = await engine.answered("hello", parent="chat-2")
+    kept = await engine.answered("`true`", parent="chat-1")
+    loose = await engine.answered("`true`", parent="chat-2")
     await engine.end_session("chat-2")
     now = engine.engine.clock.now()
     with engine.engine.store:

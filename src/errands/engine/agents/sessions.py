@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from errands.engine.log_header import create_log
 from errands.model.action import Prompt
-from errands.model.agent.session import HISTORY, Session, check_resumable
-from errands.model.errors import Ambiguous, BadValue, NotFound
+from errands.model.agent.session import HISTORY, Session, check_resumable, session_name
+from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
 
@@ -97,6 +97,10 @@ class Sessions:
             raise
         except NotFound:
             raise NotFound(f"Task not found: {task_id}") from None
+        check_resumable(self._store.view(task_id), session := self._store.session(task_id))
+        if session is not None and self._is_lost(session):
+            with self._store:
+                self._store.mark_session_gone(session, now=now)
         core.ensure_daemon()
         with self._store:
             view = self._store.view(task_id)
@@ -108,6 +112,18 @@ class Sessions:
             create_log(core.home.runs, self._store.task(task_id), run, prompt=text)
         core.bell.ring()
         return core.summaries([task_id])[0]
+
+    def _is_lost(self, session: Session) -> bool:
+        """Return whether a backend no longer has a session; no answer is not a no."""
+        look = self._core.has_session
+        if look is None or session.name == session_name(session.task_id):  # it is in our store
+            return False
+        action = self._store.task(session.task_id).action
+        try:
+            environ = {**self._store.environment(action.environment), **action.env}
+            return not look(session.agent, session.name, environ)
+        except ErrandsError:  # an agent that cannot be made now is reported by the run
+            return False
 
     def expect(self, run_id: str) -> None:
         """Note that a caller blocks until a run ends, of an agent or a command, and needs no notice of it."""

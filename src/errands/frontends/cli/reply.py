@@ -70,14 +70,25 @@ def _say_started(context: Context, view: View) -> None:
         case "pending":
             if view.waits:
                 view = context.engine.get(view.id)
-            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {_reporter(view)})"
+            reports = f"{_reporter(view)}{_limit(view)}"
+            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {reports})"
         case "running":
-            said = f"started {name}  (errands logs -f {view.id}; {_reporter(view)})"
+            said = f"started {name}  (errands logs -f {view.id}; {_reporter(view)}{_limit(view)})"
         case "skipped":
             said = f"skipped {name}: {view.latest.error}  (errands show {view.id})"
         case state:
             said = f"started {name}  (already {state}; errands show {view.id})"
     context.say(said)
+
+
+def _limit(view: View) -> str:
+    """Say when an agent is stopped; how long it takes is hard to foresee."""
+    if view.agent is None:
+        return ""
+    from errands.model.text.duration import spoken
+
+    limit = view.agent.timeout
+    return "; no time limit" if limit is None else f"; stopped after {spoken(limit)}"
 
 
 def _reporter(view: View) -> str:

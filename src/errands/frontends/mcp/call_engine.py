@@ -20,18 +20,24 @@ _STEP = 0.001  # percent: every reported value must be greater than the one befo
 
 
 class CallEngine(IdempotentEngine):
-    """`save` stores the call; it runs after every launch. `agent` answers prompts that name no agent."""
+    """`save` stores the call; it runs after every launch.
 
-    def __init__(self, engine: AsyncEngine, call: Call, *, save: Callable[[], None], agent: str = "") -> None:
+    `agent` answers prompts that name no agent, `forker` those that fork the client's own conversation.
+    """
+
+    def __init__(
+        self, engine: AsyncEngine, call: Call, *, save: Callable[[], None], agent: str = "", forker: str = ""
+    ) -> None:
         super().__init__(engine, call.id, call.launched)
         self._call = call
         self._save = save
         self._agent = agent
+        self._forker = forker
 
     async def ask(self, text: str, /, **options: Any) -> View:
-        is_open = options.get("agent") is None and options.get("fork") is None
+        own = self._agent if options.get("fork") is None else self._forker
         return await super().ask(
-            text, **options, **({"agent": self._agent} if is_open and self._agent else {})
+            text, **options, **({"agent": own} if own and options.get("agent") is None else {})
         )
 
     async def acknowledge(self, run_id: str, /, *, reader: str) -> None:

@@ -45,7 +45,9 @@ class Calls:
                 self._save(call)
 
         self.frontend.see(call.caller)
-        engine = CallEngine(self.frontend.engine, call, save=save, agent=self.frontend.own_agent)
+        engine = CallEngine(
+            self.frontend.engine, call, save=save, agent=self.frontend.own_agent, forker=self.frontend.forker
+        )
         call.begin(self.frontend.dialect, engine)
 
     def keep(self, call: Call) -> bool:

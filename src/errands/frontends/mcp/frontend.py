@@ -69,6 +69,11 @@ class Frontend:
             return ""
         return self._environ.get("ERRANDS_OWN_AGENT") or ""
 
+    @property
+    def forker(self) -> str:
+        """The agent that can fork the client's own conversation: the client itself, where it is known."""
+        return self._environ.get("ERRANDS_OWN_AGENT") or ""
+
     def close(self) -> None:
         if self._engine is not None:
             self._engine.engine.close()
@@ -87,6 +92,7 @@ class Frontend:
             wake=self._wake if session else "none",
             everything=self.everything,
             message=client.message,
+            conversation=_conversation(session) if self.forker else None,
         )
 
     def tool_caller(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
@@ -101,7 +107,8 @@ class Frontend:
         program, _, first = self._session.partition(":")
         session = rest.pop(self._argument, None)
         if isinstance(session, str) and _is_session_id(session):
-            return evolve(caller, session=checked_session(f"{program}:{session}")), rest
+            known = session if self.forker else None
+            return evolve(caller, session=checked_session(f"{program}:{session}"), conversation=known), rest
         unnamed = self._session if first else f"{NAME}:{client.name}:{self.cwd}"
         return evolve(caller, session=unnamed, wake="none"), rest
 
@@ -159,6 +166,11 @@ class Frontend:
 
 def _is_session_id(name: str) -> bool:
     return name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+
+
+def _conversation(session: str) -> str | None:
+    """Return what the client itself calls a session that its installation named `PROGRAM:ID`."""
+    return session.partition(":")[2] or None
 
 
 def checked_session(name: str) -> str:

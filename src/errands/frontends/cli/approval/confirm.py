@@ -96,7 +96,12 @@ def _fact(name: str, value: str, look: Look, *, left: int, room: int) -> Iterato
 
 
 def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
-    """Ask on the terminal; only `y` or `yes` is a yes, not a timeout or the end of input.
+    """Ask on the terminal; only `y` or `yes` is a yes, not a timeout or the end of input."""
+    return typed(prompt, timeout=timeout).lower() in ("y", "yes")
+
+
+def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:
+    """Ask on the terminal and return the line that is typed; empty for none.
 
     Input typed before the question appeared is discarded.
     """
@@ -116,7 +121,7 @@ def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
     except (KeyboardInterrupt, OSError, termios.error):
         # The terminal may be gone as well.
         line = b""
-    return line.strip().lower() in (b"y", b"yes")
+    return line.decode("utf-8", "replace").strip()
 
 
 def _line(source: int, timeout: float) -> bytes:

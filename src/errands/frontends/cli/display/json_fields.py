@@ -85,6 +85,7 @@ ALWAYS = {
     "tool_calls": "how many tool calls its agent made in the latest run",
     "recent_tools": "the tools it used last",
     "usage": "the tokens, requests and tool calls of the latest run",
+    "timeout": "an agent: the longest a run may take, in seconds; null: no limit",
     "answer": "the answer of the latest run, or null",
     "channels": "where it reports besides the inbox, each as `NAME:TARGET`",
     "wake": "how its end will be reported",

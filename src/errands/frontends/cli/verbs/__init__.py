@@ -32,7 +32,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Inspect", ("ls", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
     ("Approve", ("approve", "reject", "judge", "audit")),
     ("Control", ("fire", "pause", "unpause", "cancel", "stop", "send", "clear")),
-    ("Connect agents", ("mcp", "install", "uninstall")),
+    ("Connect agents", ("agents setup", "agents ls", "mcp", "install", "uninstall")),
     (
         "Maintain",
         (
@@ -94,7 +94,7 @@ MEANT = {
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
 FAMILIES = {
     first: tuple(name for name in NAMES if name.startswith(f"{first} "))
-    for first in ("template", "daemon", "channel", "config")
+    for first in ("template", "agents", "daemon", "channel", "config")
 }
 
 

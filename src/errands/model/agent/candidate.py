@@ -1,0 +1,24 @@
+"""A candidate: an agent that could be set up, because the machine has the parts for it."""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+@record
+class Candidate:
+    """`name` is what a person chooses, `agent` what the configuration calls it.
+
+    `trouble` is what keeps it from starting, and what to do about it; empty if it could start now.
+    """
+
+    name: str
+    agent: str
+    found: str
+    settings: Mapping[str, Any] = {}
+    trouble: str = ""
