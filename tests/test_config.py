@@ -333,7 +333,7 @@ def test_a_wrong_setting_of_an_agent_is_named_with_its_file(
 @pytest.mark.parametrize(
     ("text", "key", "advice"),
     [
-        ('[agents.claude]\ncommand = "claude"', "agents.claude.backend", "unknown backend 'claude'"),
+        ('[agents.gemini]\ncommand = "gemini"', "agents.gemini.backend", "unknown backend 'gemini'"),
         ('[agents.x]\nbackend = "bultin"', "agents.x.backend", "did you mean builtin?"),
         ('[agents.builtin]\nurl = "http://localhost"', "agents.builtin.model", "is missing; write model = "),
         ("[agents.acp]", "agents.acp.command", "is missing; write command = "),

@@ -56,7 +56,7 @@ _NEEDED = {
     "builtin": ("model", 'model = "qwen3:8b", or with a provider: "anthropic:claude-sonnet-4-5"'),
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
-_PRESETS = ("claude", "codex", "plain")
+_PRESETS = ("claude", "plain")
 _NOT_PLAIN = ("arguments", "retries")  # a plain program runs exactly its command, once
 _MODEL = _kinds("model:text url:address key_env:text")
 _SERVER = _kinds("command:command env:variables url:address headers:variables")
@@ -72,7 +72,7 @@ def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in settings.items():
         kind = (COMMON | (known or {})).get(key)
         if backend == "command" and key in _NOT_PLAIN and _is_plain(settings):
-            yield key, "only the other presets use it; remove it, or add the words to `command`"
+            yield key, 'only the preset "claude" uses it; remove it, or add the words to `command`'
         elif kind is not None:
             yield from _wrong_value(key, kind, value)
         elif known is not None:
