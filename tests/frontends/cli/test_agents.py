@@ -66,7 +66,7 @@ def test_each_agent_is_named_once(newcomer: Person) -> None:
     file.write_text('[agents.builtin]\nmodel = "m"\n[agents.mine]\nbackend = "offline"\n')
 
     said = newcomer.types("ask", "--agent", "nobody", "x", code=2).err
-    assert "known: offline, builtin, acp, opencode, command, mine;" in said
+    assert "known: offline, builtin, acp, opencode, claude, codex, command, mine;" in said
 
 
 @pytest.mark.spec("S15")

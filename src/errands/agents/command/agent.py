@@ -18,29 +18,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
-PRESETS: dict[str, type[Claude] | type[Codex] | type[Plain]] = {
-    "claude": Claude,
-    "codex": Codex,
-    "plain": Plain,
-}
+PRESETS: dict[str, type[Claude] | type[Plain]] = {"claude": Claude, "plain": Plain}
 
 
 class Command:
     """An entry of the log has a `kind`: open, post, prompt or answer; the last two also have a `run`."""
 
     backend = "command"
+    usual = "claude"  # the program, unless the settings name another
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         check_settings(self.backend, settings)
-        preset = self._preset(settings)
-        words = settings.get("command", preset)
+        words = settings.get("command", self.usual)
         command = shlex.split(words) if isinstance(words, str) else list(words)
+        self._program = self._kind(settings)({**settings, "command": command})
+
+    def _kind(self, settings: Mapping[str, Any]) -> type[Claude] | type[Codex] | type[Plain]:
+        preset = settings.get("preset") or ("plain" if "command" in settings else "claude")
         if preset not in PRESETS:
             raise BadValue(f"no preset {preset!r} for a command line agent; there are {', '.join(PRESETS)}")
-        self._program = PRESETS[preset]({**settings, "command": command})
-
-    def _preset(self, settings: Mapping[str, Any]) -> str:
-        return settings.get("preset") or ("plain" if "command" in settings else "claude")
+        return PRESETS[preset]
 
     async def open(self, context: AgentContext) -> str:
         return SessionLog.create(context, str(uuid.uuid4()), [{"kind": "open"}]).session
@@ -94,12 +91,12 @@ class Command:
 class ClaudeCode(Command):
     backend = "claude"
 
-    def _preset(self, settings: Mapping[str, Any]) -> str:
-        return "claude"
+    def _kind(self, settings: Mapping[str, Any]) -> type[Claude]:
+        return Claude
 
 
 class CodexCli(Command):
-    backend = "codex"
+    backend = usual = "codex"
 
-    def _preset(self, settings: Mapping[str, Any]) -> str:
-        return "codex"
+    def _kind(self, settings: Mapping[str, Any]) -> type[Codex]:
+        return Codex
