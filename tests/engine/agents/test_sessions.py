@@ -273,7 +273,7 @@ async def test_a_timeout_that_the_person_configured_holds_for_every_agent(
 @pytest.mark.spec("L10")
 @pytest.mark.trap(63, 64)
 async def test_nothing_further_happens_after_a_timeout(engine: TestEngine, project: Project) -> None:
-    task = await engine.ask("`sleep 30` then `./deed x`", cwd=project.path, timeout=1)
+    task = await engine.ask("`sleep 30` then `./deed x`", cwd=project.path, timeout=6)
     done = await engine.wait(task.id, timeout=WITHIN)
     assert (done.state, done.latest.failure) == ("failed", "timeout")
     children = engine.engine.list(Query(parent=f"task:{task.id}"))
