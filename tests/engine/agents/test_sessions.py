@@ -301,7 +301,7 @@ async def test_the_answer_is_reported_if_the_caller_that_blocks_for_it_dies(engi
     assert "marmalade" in notice.body
 
 
-@pytest.mark.spec("S7")
+@pytest.mark.spec("S7", "N6")
 @pytest.mark.trap(14)
 async def test_every_answer_is_reported_in_full_exactly_once(engine: TestEngine) -> None:
     task = await engine.answered("`echo marmalade`")
