@@ -66,6 +66,52 @@ def test_a_task_is_answered_and_goes_on_when_it_is_resumed(client: Engine, model
     assert second.agent.answer == "recalled"
 
 
+@pytest.mark.spec("O11")
+def test_a_running_agent_shows_its_calls_its_latest_tools_and_when_it_was_active(client: Engine) -> None:
+    os.mkfifo("pipe")
+    for name in "abc":
+        Path(name).mkdir()
+    calls = [call("list_files", path=name) for name in "abc"]
+    calls.append(call("memory_set", name="jam", value="marmalade"))
+    calls.append(call("memory_get", name="jam"))
+    calls.append(call("command", line="cat pipe"))
+    task = client.submit(Draft(prompt="\n".join(calls), agent="builtin"))
+
+    def is_shown() -> bool:
+        agent = client.get(task.id).agent
+        return agent is not None and agent.tool_calls == len(calls)
+
+    eventually(is_shown)
+    running = client.get(task.id)
+    assert running.latest.state == "running"
+    assert running.agent is not None
+    assert running.agent.tools == ("list_files", "list_files", "memory_set", "memory_get", "command")
+    assert running.latest.started_at is not None
+    assert running.agent.activity_at is not None
+    assert running.latest.started_at < running.agent.activity_at
+    Path("pipe").write_text("over\n")
+
+    assert finished(client, task.id).state == "completed"
+
+
+@pytest.mark.spec("O11")
+def test_a_call_is_shown_while_the_model_thinks_about_its_result(client: Engine) -> None:
+    task = client.submit(Draft(prompt=f"SLOW 4\n{call('list_files')}", agent="builtin"))
+
+    seen: list[str] = []
+
+    def is_shown() -> bool:
+        view = client.get(task.id)
+        if view.agent is not None and view.agent.tool_calls:
+            seen.append(view.latest.state)
+        return bool(seen)
+
+    eventually(is_shown)
+    assert seen == ["running"]
+    client.cancel([task.id])
+    finished(client, task.id)
+
+
 @pytest.mark.spec("S15")
 def test_a_task_fails_at_its_budget(client: Engine) -> None:
     lines = "\n".join(call("command", line=f"echo {number}") for number in range(5))

@@ -88,7 +88,7 @@ class Round:
             outcome = tree.run_unbroken(sorted({each.caught_by for each in caught}))
             if not outcome.how:
                 return
-            failing = [each for each in caught if not outcome.caught or each.caught_by == outcome.caught]
+            failing = [each for each in caught if each.caught_by in (outcome.caught or outcome.how)] or caught
             for each in failing:
                 each.problem = f"{each.caught_by} fails without the breakage, too:\n{outcome.how}"
                 print(each.line(), flush=True)

@@ -124,7 +124,7 @@ BREAKAGES = [
         file="engine/agents/activity.py",
         old='or "tool"][-RECENT_TOOLS:]',
         new='or "tool"][:RECENT_TOOLS]',
-        test="engine/agents/test_sessions.py",
+        test="agents/test_builtin_tasks.py::test_a_running_agent_shows_its_calls",
     ),
     Breakage(
         "O11",
@@ -132,7 +132,7 @@ BREAKAGES = [
         file="engine/agents/activity.py",
         old="asyncio.get_running_loop().call_later(GATHER, self.write)",
         new="pass",
-        test="engine/agents/test_sessions.py",
+        test="agents/test_builtin_tasks.py::test_a_call_is_shown_while",
     ),
     Breakage(
         "O12",
