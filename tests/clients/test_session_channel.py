@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from errands.channels.session import Session
-from errands.model.errors import ChannelError
+from errands.model.errors import ChannelError, NotNow
 from errands.model.notices.delivery import delivery_of
+from errands.testing.engines import until
 from errands.testing.model_server import ModelServer
 from tests.channels.deliveries import delivery, notice
 
@@ -20,7 +21,8 @@ def ask(url: str, path: str, body: object = None) -> Any:
     content = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url + path, content, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=30) as reply:
-        return json.loads(reply.read())
+        content = reply.read()
+    return json.loads(content) if content else None
 
 
 @pytest.mark.spec("N2", "N6")
@@ -48,6 +50,26 @@ async def test_a_delivery_joins_the_conversation_without_a_reply(
     ]
     assert "89 passed" in said[0]
     assert len(model.asked) == before
+    await channel.close()
+
+
+@pytest.mark.spec("N2")
+async def test_a_delivery_waits_for_a_busy_session_and_keeps_its_agent(opencode: str, tmp_path: Path) -> None:
+    """A message without an agent would make it a session of `build`, with full rights."""
+    session = ask(opencode, f"/session?directory={tmp_path}", {"title": "parent"})["id"]
+    prompt = {"agent": "plan", "parts": [{"type": "text", "text": "SLOW 5\nSAY planned"}]}
+    channel = Session({"url": opencode})
+    ask(opencode, f"/session/{session}/prompt_async?directory={tmp_path}", prompt)
+    await until(lambda: session in ask(opencode, f"/session/status?directory={tmp_path}"))
+
+    with pytest.raises(NotNow, match="busy"):
+        await channel.deliver(delivery(session))
+    await until(lambda: session not in ask(opencode, f"/session/status?directory={tmp_path}"))
+    await channel.deliver(delivery(session))
+
+    messages = ask(opencode, f"/session/{session}/message")
+    assert "pytest-222222" in json.dumps(messages[-1])
+    assert {each["info"]["agent"] for each in messages} == {"plan"}
     await channel.close()
 
 

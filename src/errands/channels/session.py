@@ -9,15 +9,16 @@ import json
 import os
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from errands.channels import read_secret
 from errands.channels.blocking import BlockingChannel, request
-from errands.http import HttpError, basic_auth
-from errands.model.errors import Refused
+from errands.http import HttpError, Response, basic_auth
+from errands.model.errors import NotNow, Refused
 from errands.model.notices.delivery import Delivery, message
 
 URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
+BUSY = 5.0  # seconds until a busy session is tried again
 RECENT = 50  # messages to search for a delivery that may have arrived
 
 
@@ -36,17 +37,45 @@ class Session(BlockingChannel):
             self._headers |= basic_auth(str(settings.get("username", "opencode")), password)
 
     def _deliver(self, delivery: Delivery) -> None:
-        url = f"{self._url}/session/{quote(delivery.address.target, safe='')}/message"
+        target = delivery.address.target
+        session = f"/session/{quote(target, safe='')}"
         mark = f"[notice {delivery.key}]"
-        if delivery.is_repeat:
-            recent = request("GET", f"{url}?limit={RECENT}", None, self._headers)
-            if mark in recent.body.decode("utf-8", "replace"):
-                return
-        words = message(delivery, mark, self.budget)
-        body = {"noReply": True, "parts": [{"type": "text", "text": words}]}
+        if delivery.is_repeat and mark in json.dumps(self._get(f"{session}/message?limit={RECENT}")):
+            return
+        about = _object(self._get(session))
+        directory = about.get("directory")
+        where = f"?{urlencode({'directory': directory})}" if directory else ""
+        state = _object(_object(self._get(f"/session/status{where}")).get(target))
+        if state.get("type", "idle") != "idle":
+            # The turn that is going on would answer it.
+            raise NotNow("the session is busy", after=BUSY)
+        body = {
+            "noReply": True,
+            # Without an agent, OpenCode would make it a session of `build`, which has full rights.
+            "agent": about.get("agent") or self._latest_agent(session) or "build",
+            "parts": [{"type": "text", "text": message(delivery, mark, self.budget)}],
+        }
+        path = f"{self._url}{session}/message{where}"
+        self._read(request("POST", path, json.dumps(body).encode(), self._headers))
+
+    def _latest_agent(self, session: str) -> str | None:
+        """Return the agent that a person used last; None in a session without messages."""
+        messages = self._get(f"{session}/message?limit={RECENT}")
+        users = [each["info"] for each in messages if each["info"]["role"] == "user"]
+        return users[-1].get("agent") if users else None
+
+    def _get(self, path: str) -> Any:
+        return self._read(request("GET", f"{self._url}{path}", None, self._headers))
+
+    def _read(self, response: Response) -> Any:
         try:
-            answer = request("POST", url, json.dumps(body).encode(), self._headers).json()
+            answer = response.json()
         except HttpError:
             answer = None
-        if answer is None:
+        if not isinstance(answer, dict | list):
             raise Refused(f"what answers at {self._url} is not an OpenCode server")
+        return answer
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
