@@ -132,11 +132,11 @@ class FakeDiscord:
         assert line is not None
         self._do(line.socket.close(code=4000))
 
-    def waits_for(self, fact: Callable[[], T]) -> T:
+    def waits_for(self, fact: Callable[[], T], *, within: float = WITHIN) -> T:
         """Wait until a fact is true."""
-        deadline = time.monotonic() + WITHIN
+        deadline = time.monotonic() + within
         while not (found := fact()):
-            assert time.monotonic() < deadline, f"it did not happen within {WITHIN:g} s: {self.requests[-9:]}"
+            assert time.monotonic() < deadline, f"it did not happen within {within:g} s: {self.requests[-9:]}"
             time.sleep(0.005)
         return found
 

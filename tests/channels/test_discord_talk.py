@@ -21,6 +21,8 @@ from tests.channels.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons, eventually
 
 CHANNEL, DIRECT, ADA, EVE = 777, 900_042, 42, 666
+ANSWERED = 120.0  # seconds: a turn starts a process that loads much, and the machine may be busy
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture
@@ -55,7 +57,11 @@ def engine(home: Home, discord: FakeDiscord, daemons: Daemons) -> Iterator[Engin
 
 def said(discord: FakeDiscord, words: str) -> str:
     """Wait for a message of the bot with these words."""
-    return discord.waits_for(lambda: next((each for each in discord.contents if words in each), ""))
+
+    def found() -> str:
+        return next((each for each in discord.contents if words in each), "")
+
+    return discord.waits_for(found, within=ANSWERED)
 
 
 def replied(discord: FakeDiscord) -> str:
@@ -250,10 +256,10 @@ def test_background_runs_on_the_local_model_pause_while_a_message_is_answered(
     background = engine.submit(Draft(prompt="\n".join(["BEHIND", "SLOW 0.1", *steps])))
     second = engine.submit(Draft(prompt="SAY the second waits"))
     assert (background.lane, second.lane) == ("local", "local")
-    eventually(lambda: len(model.asked_for("BEHIND")) > 2)
+    discord.waits_for(lambda: len(model.asked_for("BEHIND")) > 2, within=ANSWERED)
     assert engine.get(second.id).state == "pending"
     discord.write(ADA, DIRECT, "SLOW 1.5\nSAY hello person")
-    [asked] = discord.waits_for(lambda: model.asked_for("hello person"))
+    [asked] = discord.waits_for(lambda: model.asked_for("hello person"), within=ANSWERED)
     said(discord, "hello person")
     during = [each for each in model.asked_for("BEHIND") if asked.at < each.at < asked.at + 1.4]
     assert during == []
