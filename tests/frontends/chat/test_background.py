@@ -15,7 +15,7 @@ from tests.frontends.chat.test_turns import pasted
 from tests.frontends.chat.window import INTERRUPT, Window
 from tests.frontends.cli.person import Person
 
-TOOLS = {"run", "ask", "show", "output", "wait", "cancel"}
+TOOLS = {"run", "ask", "tasks", "show", "output", "wait", "cancel"}
 
 
 def asked_last(model: ModelServer, words: str) -> Asked:
@@ -59,6 +59,8 @@ def test_the_agent_starts_slow_work_goes_on_is_told_and_quotes_the_result(
     assert "> 41 passed, 1 failed\n> test_tides failed\n" in frame[0]
     assert f"More: /show {frame[1]}" in frame[0]
     assert "> the tide is 4.20 m" in window.text
+    assert asked_last(model, "RECALL test_tides").offers >= TOOLS
+    assert "when you are not sure, offer it" in asked_last(model, "RECALL test_tides").text
     told = said_before(asked_last(model, "RECALL test_tides"))
     assert told.count(f"{frame[1]} completed in") == 1
     assert told.count("> test_tides failed") == 1

@@ -20,7 +20,7 @@ INSTRUCTIONS = (
     "are told how each task ended before a later message, so do not poll, and wait for a task only if the "
     "person wants its result in this very answer. Quote the result when you use it. Suggest work that "
     "they did not ask for with `propose`, so that they decide. A task that needs "
-    "approval waits until the person answers `y` or `n`; you cannot answer for them."
+    "approval waits until the person answers; you cannot answer for them."
 )
 # The dialect checks the arguments; here they only need names.
 _NAMED = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))

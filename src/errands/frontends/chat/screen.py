@@ -24,6 +24,7 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 
 from errands.frontends.chat.chat_session import ChatSession
 from errands.frontends.chat.commands import completions
+from errands.model.errors import ErrandsError
 from errands.model.text.sanitise import visible
 from errands.text import Look
 
@@ -38,7 +39,7 @@ class Screen:
         self._unfinished = ""
         self._proxy: StdoutProxy | None = None
         self._prompt: PromptSession[str] | None = None
-        self._drawn = ""  # what the input line begins with
+        self._drawn = "> "  # what the input line begins with
         self._named: tuple[str, int] | None = None  # the question that it names
         self._is_begun = False
         self._about: tuple[str, int] | None = None  # and the one it named when the person began to type
@@ -104,7 +105,8 @@ class Screen:
 
     def _message(self, session: ChatSession) -> StyleAndTextTuples:
         above = [("", f"{self._unfinished}\n")] if self._unfinished else []
-        self._drawn, self._named = session.prompt, session.questions.oldest
+        with suppress(ErrandsError):  # the store is busy: the line stays as it is
+            self._drawn, self._named = session.prompt, session.questions.oldest
         return [*above, ("bold", self._drawn)]
 
     def _note_question(self, buffer: Buffer) -> None:
