@@ -14,6 +14,13 @@ from tests.clients.programs import program
 from tests.frontends.cli.person import Person
 
 WITHIN = 60.0  # seconds
+# The tools are there at the first prompt, on a busy machine as well, and all of them are in the request.
+READY = {
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    "MCP_CONNECT_TIMEOUT_MS": "60000",
+    "MCP_TIMEOUT": "60000",
+    "ENABLE_TOOL_SEARCH": "false",
+}
 COMMAND = ["--model", "claude-fake", "--verbose", "--output-format", "stream-json"]
 
 

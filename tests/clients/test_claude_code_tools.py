@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.claude_session import COMMAND, WITHIN, ClaudeSession, calling, results_in
+from tests.clients.claude_session import COMMAND, READY, WITHIN, ClaudeSession, calling, results_in
 from tests.clients.programs import claude_env, program
 from tests.frontends.cli.person import Person
 
@@ -25,8 +25,7 @@ def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     person = Person(place / "errands", place / "project")
     person.cwd.mkdir()
     person.environ |= claude_env(place / "home", model.url)
-    # The tools are there at the first prompt, and all of them are in the request.
-    person.environ |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
+    person.environ |= READY
     person.types("install", "claude", "--yes", "--trust")
     yield person
     person.leaves()
@@ -51,7 +50,7 @@ def deleting(victim: Path, **arguments: Any) -> str:
 def test_it_launches_a_command_and_is_woken_when_that_ends(live: ClaudeSession, person: Person) -> None:
     (reply,) = live.prompts(calling("Bash", command="sleep 0.5; echo 12 passed", run_in_background=True))
     launched = json.loads(reply)
-    assert launched["wake"] == "session"
+    assert launched["wake"] == "You will be told when it ends; do not poll."
 
     woken = live.is_woken()
     assert f"{launched['task_id']} completed" in woken
@@ -120,7 +119,7 @@ def test_without_a_dialog_it_waits_for_approval_from_elsewhere(
 
     (reply,) = once(person, deleting(first), "--session-id", session)
 
-    assert "Nothing tells you when it ends" in model.asked[asked].text
+    assert "Nothing will tell you when it ends" in model.asked[asked].text
     (task,) = person.types("ls", "--json", "--state", "proposed").objects
     assert f"errands approve {task['id']}" in reply
     assert first.exists()
