@@ -121,3 +121,13 @@ async def test_resume_needs_a_task_and_a_message(opencode: Speaker, missing: str
     del given[missing]
     said = await opencode.refused("background_resume", **given)
     assert said == f"Invalid arguments for background_resume: {missing} is missing"
+
+
+@pytest.mark.spec("S3")
+async def test_a_resume_that_comes_to_nothing_keeps_the_earlier_result_readable(opencode: Speaker) -> None:
+    found = await answered(opencode, "`echo marmalade`")
+    await opencode.carrier.call("background_resume", {"task_id": found, "message": "hello", "block": True})
+    shown = (await opencode("background_output", task_id=found)).text
+    assert "Status: error" in shown
+    assert "no model is set up" in shown
+    assert "\nmarmalade\n" in shown.partition(f"[answer of {found}, ")[2]

@@ -184,6 +184,9 @@ class ToolContext:
             return Shown(text="")  # its trigger has not fired yet
         await self.engine.mark_retrieved(view)
         answer = None if view.agent is None or view.is_live else view.agent.answer
+        if not answer and view.latest.cause == "resume" and view.latest.state in ("failed", "cancelled"):
+            # The resume came to nothing, so the result of the task is still the earlier one.
+            answer = ((await self.engine.get(view.id)).details or {}).get("result")
         if answer:
             clean = (await self.engine.mask(view.id)).text(visible(answer))
             return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
