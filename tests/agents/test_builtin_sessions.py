@@ -119,7 +119,7 @@ async def test_tokens_are_counted_for_each_run(on: Stage) -> None:
     assert second.usage == {"requests": 1, "tool_calls": 0, "input_tokens": 30, "output_tokens": 2}
 
 
-@pytest.mark.spec("S9", "S11")
+@pytest.mark.spec("S8", "S9", "S11")
 async def test_a_fork_has_short_results_and_the_parent_its_long_ones(on: Stage) -> None:
     await on.ask(call("command", line="yes abc | head -c 5000"))
     child = RecordingContext(

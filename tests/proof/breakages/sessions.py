@@ -125,7 +125,7 @@ BREAKAGES = [
         old="        messages = copied(Conversation(session, context).messages)\n",
         new="        messages = copied(Conversation(session, context).messages)\n"
         "        context.append_messages(session, [dumped(messages[-1])], usage={})\n",
-        test="agents/test_builtin_sessions.py",
+        test="agents/test_builtin_sessions.py::test_a_fork_has_short_results",
     ),
     Breakage(
         "S8",
