@@ -14,7 +14,7 @@ from errands.engine.engine import Engine
 from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.http import AsyncClient, HttpError
-from errands.model.errors import ErrandsError
+from errands.model.errors import AgentUnavailable, ErrandsError
 from errands.model.view import View
 from errands.ports.dialect import Caller, Reply
 
@@ -27,7 +27,7 @@ FRONTEND = "opencode"
 _LONGEST_COMMAND = 1000  # characters that the one line of OpenCode's question can show
 
 LAUNCH = "background_task"
-ANSWERS = 5.0  # seconds for OpenCode to say which agents it has
+ANSWERS = 60.0  # seconds for OpenCode to say which agents it has
 
 Ask = Callable[[int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
@@ -46,7 +46,10 @@ class Calls:
         self, number: int, tool: str, arguments: Mapping[str, Any], said: Mapping[str, Any], *, may_ask: bool
     ) -> Reply:
         """Carry out a call; a person who is asked meanwhile answers before it returns."""
-        agents = await self._agents(said["directory"]) if tool == LAUNCH else {}
+        try:
+            agents = await self._agents(said["directory"]) if tool == LAUNCH else {}
+        except AgentUnavailable as error:
+            return Reply(text=str(error), failed=True)
         caller = self._caller(said, agents, str(arguments.get("agent") or GENERAL))
         launched: list[str] = []
 
@@ -73,8 +76,10 @@ class Calls:
             found = (await client.request("GET", "/agent", query={"directory": directory})).json()
             return {each["name"]: _model(each.get("model")) for each in found if not each.get("hidden")}
         except (HttpError, TypeError, KeyError) as error:
-            _LOG.warning("OpenCode does not say which agents it has: %s", error)
-            return {}
+            # Another agent than the one that was asked for would be a surprise.
+            raise AgentUnavailable(
+                f"nothing was started: OpenCode does not say which agents it has ({error}); try again"
+            ) from error
 
     def _caller(self, said: Mapping[str, Any], agents: Mapping[str, str], agent: str) -> Caller:
         return Caller(
