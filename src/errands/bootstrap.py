@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.daemon.loops import Loops
     from errands.frontends.install.installation import ClientInstallation, ServiceInstallation
-    from errands.frontends.tools.conversation_tools import ConversationTools
     from errands.model.agent.candidate import Candidate
     from errands.model.approval import Consent
     from errands.model.notices.notice import Address
-    from errands.ports.dialect import Caller
+    from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
@@ -181,6 +180,7 @@ def run_agent(run_id: str) -> int:
     from errands.agents import make
     from errands.config.backends import settings_of
     from errands.engine.agents.agent_main import answer, fail
+    from errands.frontends.tools.conversation_tools import ConversationTools
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -191,25 +191,14 @@ def run_agent(run_id: str) -> int:
     except BadValue as error:  # the configuration of the directory it works in
         engine = open_engine(home, configuration.Config())
         return fail(engine, run_id, error)
-    backends = engine.config.backends
+
+    def made(name: str) -> Agent:
+        return make(name, settings_of(name, engine.config.backends), home.path)
+
     try:
-        return asyncio.run(
-            answer(
-                engine,
-                run_id,
-                lambda name: make(name, settings_of(name, backends), home.path),
-                offer=_background_tools,
-            )
-        )
+        return asyncio.run(answer(engine, run_id, made, offer=ConversationTools))
     finally:
         engine.close()
-
-
-def _background_tools(engine: Engine, caller: Caller) -> ConversationTools:
-    """Return the tools for the agent of a conversation; other agents do not load them."""
-    from errands.frontends.tools.conversation_tools import ConversationTools
-
-    return ConversationTools(engine, caller)
 
 
 def channel_trouble(name: str, config: Config) -> str:

@@ -11,8 +11,8 @@ BREAKAGES = [
         "X16",
         "the agent of a chat has no background tools",
         file="bootstrap.py",
-        old="offer=_background_tools,",
-        new="offer=None,",
+        old="offer=ConversationTools)",
+        new="offer=None)",
         test=f"{_LOOP}::test_the_agent_starts_slow_work_goes_on_is_told_and_quotes_the_result",
     ),
     Breakage(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from errands import dialects
 from errands.engine.async_engine import AsyncEngine
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 
@@ -20,6 +19,8 @@ DIALECT = "native"
 
 class ConversationTools:
     def __init__(self, engine: Engine, caller: Caller) -> None:
+        from errands import dialects  # not for agents without these tools, which import this module, too
+
         self._engine = AsyncEngine(engine)
         self._caller = caller
         self._dialect = dialects.named(DIALECT)
