@@ -7,10 +7,10 @@ from tests.proof.breakage import Breakage
 BREAKAGES = [
     Breakage(
         "S1",
-        "the first message of each turn is not kept",
-        file="stores/sqlite/sessions.py",
-        old="[(session.task_id, session.run, run, body, micros(now)) for body in bodies]",
-        new="[(session.task_id, session.run, run, body, micros(now)) for body in bodies[1:]]",
+        "a session is removed by its age although the parent session goes on",
+        file="stores/sqlite/retention.py",
+        old="AND ended_at IS NULL AND seen_at >= ?1",
+        new="AND ended_at IS NULL AND 0 * ?1",
         test="scenarios/test_background_resume.py::test_sessions_do_not_expire",
     ),
     Breakage(
