@@ -27,7 +27,7 @@ BREAKAGES = [
         file="model/agent/session.py",
         old='(run.cause == "resume" and run.state in ("failed", "cancelled"))',
         new="False",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_resume.py",
         fails_with="NotResumable",
     ),
     Breakage(
@@ -59,7 +59,7 @@ BREAKAGES = [
         file="engine/agents/sessions.py",
         old="        if session is not None and self._is_lost(session):",
         new="        if session is None:",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_resume.py",
     ),
     Breakage(
         "S4",
@@ -67,7 +67,7 @@ BREAKAGES = [
         file="stores/sqlite/views.py",
         old="all_runs.task = tasks.seq AND all_runs.cause = 'resume')",
         new="all_runs.task = tasks.seq AND all_runs.number > 2)",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_resume.py",
     ),
     Breakage(
         "S5",
@@ -75,7 +75,7 @@ BREAKAGES = [
         file="model/agent/session.py",
         old="Cannot resume task: status is '{view.state}'. Only completed tasks can be resumed.",
         new="Cannot resume task: status is '{view.task_state}'. Only completed tasks can be resumed.",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_resume.py",
     ),
     Breakage(
         "S5",
@@ -83,7 +83,7 @@ BREAKAGES = [
         file="model/agent/session.py",
         old="if session is None or session.gone_at is not None:",
         new="if session is None:",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_resume.py",
     ),
     Breakage(
         "S6",
@@ -91,7 +91,7 @@ BREAKAGES = [
         file="engine/agents/sessions.py",
         old="            check_resumable(view, self._store.session(task_id))\n",
         new="",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_resume.py",
         fails_with="AlreadyActive",
     ),
     Breakage(
