@@ -74,6 +74,7 @@ STEPS = {
             keep="{other}",
         ),
         Step("background_cancel", {"task_id": "{other}"}, "Task {other}: cancelled"),
+        Step("background_shell", {"command": "echo hello"}, "Background command launched."),
     ),
     "claude": (
         Step("Bash", {"command": "sleep 60", "run_in_background": True}, "sleep 60", keep="{it}"),

@@ -232,6 +232,7 @@ class OpenCode(BaseDialect):
         return Reply(text="\n".join(lines), tasks=tuple(cleared))
 
     def _launched(self, context: ToolContext, view: View, begin: str, note: str = "") -> Reply:
+        begin = "Not started yet." if view.state == "proposed" else begin
         lines = [begin, f"Task ID: {_name(view)}", *_about(view), note, approval(view)]
         return reply([view], [*lines, wake(view, context.caller, f"{self.ask_with}(task_id={view.id})")])
 

@@ -173,7 +173,7 @@ def test_an_interrupted_call_leaves_its_task_running_and_reported(person: Person
         assert f"{task} completed" in plugin.reads("notice")["text"]
 
 
-@pytest.mark.spec("A8")
+@pytest.mark.spec("A8", "X18")
 def test_only_a_person_s_answer_approves(person: Person, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.touch()
@@ -183,7 +183,9 @@ def test_only_a_person_s_answer_approves(person: Person, tmp_path: Path) -> None
         assert question["command"] == f"rm {victim}"
         plugin.writes(type="answer", id=question["id"], answer="none")
 
-        assert "awaiting approval" in plugin.reads("reply")["text"]
+        reply = plugin.reads("reply")["text"]
+        assert reply.startswith("Not started yet.")
+        assert "awaiting approval" in reply
     assert victim.exists()
 
 
