@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import queue
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -117,12 +118,17 @@ def prove(breakages: Iterable[Breakage], tests: dict[str, list[str]], *, at_once
     return done.verdicts
 
 
+def _leave(number: int, frame: object) -> None:
+    sys.exit(128 + number)
+
+
 def main() -> int:
     """Prove all requirements, or those named on the command line."""
     parser = argparse.ArgumentParser(prog="make prove", description=__doc__)
     parser.add_argument("ids", nargs="*", help="requirements to prove (all unless given)")
     parser.add_argument("--at-once", type=int, default=2, help="how many breakages are tried at a time")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, _leave)  # and clean up
     breakages = [each for each in all_breakages() if not arguments.ids or each.spec in arguments.ids]
     for name in sorted(set(arguments.ids) - {each.spec for each in breakages}):
         parser.error(f"no breakage of {name}: add one in tests/proof/breakages")
