@@ -51,19 +51,24 @@ def configured(model: ModelServer, opencode: str, tmp_path: Path) -> Path:
 
 @pytest.mark.spec("S2", "S3", "S8", "S13", "O11")
 @pytest.mark.parametrize("agent", ["claude", "opencode"])
-async def test_a_prompt_is_answered_resumed_and_forked(configured: Path, own_home: Path, agent: str) -> None:
+async def test_a_prompt_is_answered_resumed_and_forked(
+    configured: Path, own_home: Path, model: ModelServer, agent: str
+) -> None:
     async with embedded(str(own_home)) as engine:
         asked = await engine.ask("SAY marmalade", agent=agent, cwd=str(configured))
         first = await engine.wait(asked.id, timeout=WITHIN * 2)
         await engine.resume(asked.id, "RECALL")
         second = await engine.wait(asked.id, timeout=WITHIN * 2)
+        before_fork = len(model.asked)
         forked = await engine.ask("RECALL", agent=agent, cwd=str(configured), fork=asked.id)
         third = await engine.wait(forked.id, timeout=WITHIN * 2)
 
         assert [each.state for each in (first, second, third)] == ["completed"] * 3
         assert [_said(each) for each in (first, second)] == ["marmalade", "SAY marmalade\nmarmalade"]
         assert "marmalade" in _said(third)
-        assert PREAMBLE in _said(third)
+        prompted = [each.text for each in model.asked[before_fork:] if each.prompt == "RECALL"]
+        assert prompted
+        assert all(PREAMBLE in each for each in prompted)
         assert second.agent is not None
         assert second.agent.resume_count == 1
         assert second.agent.usage["input_tokens"] > 0

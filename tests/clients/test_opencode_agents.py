@@ -128,9 +128,9 @@ def test_a_fork_knows_the_conversation_up_to_the_call_and_leaves_it_alone(
     fork = Session(session.url, person.cwd, id=person.types("show", "--json", task["id"]).object["session"])
     words = json.dumps(fork.messages())
     assert PREAMBLE in words
-    # It was added without an answer, and the unfinished call is not part of the copy.
+    # It is part of the system prompt, and the unfinished call is not part of the copy.
     roles = [each["info"]["role"] for each in fork.messages()]
-    assert roles == ["user", "assistant", "user", "user", "user", "assistant"]
+    assert roles == ["user", "assistant", "user", "user", "assistant"]
     assert "interrupted" not in words
 
 

@@ -12,6 +12,7 @@ import re
 from errands.agents.session_log import SessionLog
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.model.errors import AgentError, BudgetExceeded
+from errands.model.text.sanitise import without_fenced
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False
@@ -31,8 +32,6 @@ NO_MODEL = (
     "no model is set up, and the prompt quotes no command; run `errands agents setup` to set up a model, or "
     "quote a command in backticks, which needs none: errands ask 'run `make test`'"
 )
-# The payload of an event is data: nothing in it is a command.
-_EVENT = re.compile(r"^\[event ([0-9A-Za-z]{8,}) begins: .*?^\[event \1 ends\]\n", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _BACKTICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 # An apostrophe inside a word quotes nothing.
@@ -110,7 +109,7 @@ class Offline:
 
 def commands(prompt: str) -> list[str]:
     """Find the quoted commands of a prompt: fenced and in backticks or, if there are none, in quotes."""
-    prompt = _EVENT.sub("", prompt)
+    prompt = without_fenced(prompt)  # the payload of an event is data: nothing in it is a command
     found = [(each.start(), each[1].strip()) for each in _FENCED.finditer(prompt)]
     rest = _FENCED.sub(lambda each: " " * len(each[0]), prompt)
     found += [(each.start(), each[2].strip()) for each in _BACKTICKS.finditer(rest)]

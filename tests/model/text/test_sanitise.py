@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from errands.model.text.sanitise import Stream, fence, line, visible
+from errands.model.text.sanitise import Stream, fence, line, visible, without_fenced
 
 pytestmark = [pytest.mark.spec("O15"), pytest.mark.fault("F35")]
 
@@ -227,6 +227,7 @@ def test_no_text_can_close_its_fence(pieces: list[str]) -> None:
     assert fenced.count(BOUNDARY) == 2
     assert fenced.splitlines()[-1].endswith(f"[end {BOUNDARY}]")
     assert not controls(fenced)
+    assert without_fenced(f"before\n{fenced}after") == "before\nafter"
 
 
 @pytest.mark.parametrize("boundary", ["", "short", "with blank", "[.......]", "ünïcödé-boundary"])

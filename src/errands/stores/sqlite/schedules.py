@@ -87,7 +87,7 @@ class ScheduleRows(Table):
 
     def set_trigger(self, task: Task) -> None:
         self.db.write(
-            "UPDATE tasks SET standing = ? WHERE id = ? AND standing IS NOT NULL",
+            "UPDATE tasks SET standing = ? WHERE id = ? AND standing IS NOT NULL AND state = 'active'",
             (standing_text(task.trigger), task.id),
         )
 

@@ -22,8 +22,9 @@ def approve(context: Context, arguments: Arguments) -> int:
     person = is_person()
     by, door = actor(context.environ), door_of(person=person)
     before = context.engine.get(_waiting(context, arguments.id))
-    if before.state == "rejected" and before.standing is None:
-        # The person has changed their mind: the answer is about the task as it is now.
+    if person and before.state == "rejected" and before.standing is None:
+        # The person has changed their mind: the answer is about the task as it is now. Scripts that answer at
+        # the same time get no second chance.
         before = context.engine.get(context.engine.ask_anew(before.id, by=by, door=door).id)
     view = context.engine.approve(
         before.id,
@@ -87,8 +88,8 @@ VERBS = (
         starts=True,
         details="The approval covers exactly what the task would run: if a script, a program or the "
         "directory has changed since the question was asked, the task needs approval again. A task that was "
-        "rejected, or whose question has expired, can be approved later, as it is then. A command inside a "
-        "run cannot approve, nor can one without a terminal if approval.yes is false.",
+        "rejected, or whose question has expired, can be approved later at a terminal, as it is then. A "
+        "command inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
         options=(
             Option(
                 flags=("--always",),
@@ -110,7 +111,7 @@ VERBS = (
         summary="reject a waiting task, which does not start",
         run=reject,
         details="Rejected tasks are kept for a while: errands ls --state rejected. Until they are removed, "
-        "errands approve can still start them.",
+        "errands approve can still start them, at a terminal.",
         options=(
             Option(flags=("--note",), metavar="TEXT", help="the reason, reported to the caller"),
             Option(
