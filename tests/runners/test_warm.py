@@ -281,7 +281,7 @@ async def test_a_library_that_was_edited_is_loaded_again(stage: WarmStage) -> No
 
 
 async def test_the_library_is_unloaded_when_it_is_unused_for_a_while(tmp_path: Path) -> None:
-    stage = WarmStage(tmp_path, keep=0.5)
+    stage = WarmStage(tmp_path, keep=3.0)  # long enough for a busy machine to start a run in it
     await stage.pool.open()
     run = await waiting(stage)
     zygote = stage.warm_zygote
