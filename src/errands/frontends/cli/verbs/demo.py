@@ -159,9 +159,7 @@ def play(stage: Stage) -> None:
     )
     stage.narrate("Continue the same session, then fork it, which leaves the original as it is.")
     stage.type("resume", "--wait", "agent", "And who am I? `id -u`")
-    stage.type(
-        "ask", "--name", "fork", "--batch", "demo", "--wait", "--fork", "agent", "What was said before?"
-    )
+    stage.type("ask", "--name", "fork", "--batch", "demo", "--wait", "--fork", "agent", "On a copy: `pwd`")
     stage.type("sessions")
 
     stage.narrate("Recurring work: on a schedule, or when something happens, such as a new file.")
