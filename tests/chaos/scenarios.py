@@ -118,7 +118,8 @@ def rivals() -> Plan:
 def reused() -> Plan:
     """The pids of dead processes belong to foreign processes when the daemon comes back."""
     deeds = [_deed(n, "tree", "lines:2", FOREVER, "exit:0") for n in range(2)]
-    acts = [_act(1.0, "cancel", deed, when="running") for deed in deeds]
+    # Late enough that on a busy machine, too, the pids are reused before.
+    acts = [_act(4.0, "cancel", deed, when="running") for deed in deeds]
     return _plan(deeds, acts=acts, faults=[Fault(at=0.0, kind="reused pids", after="d1")])
 
 
