@@ -89,7 +89,7 @@ class _Service:
             case {"type": "deleted", "session": str(session)}:
                 self._engine.sessions.deleted(session, parent=owner_of(session))
             case _:
-                _LOG.warning("OpenCode's plugin says what is unknown here: %.200r", message)
+                _LOG.warning("OpenCode's plugin sent an unknown message: %.200r", message)
 
     async def _call(self, number: int, message: Mapping[str, Any]) -> None:
         try:
