@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 RETRY = 1.0  # seconds until a turn that could not be written is tried again
-# Seconds between two turns while other runs go on, so that one turn records several ends: a turn costs a
-# transaction, however little it writes.
-GAP = 0.002
 LAZY = 0.05  # seconds within which the pid of a started run is written
 SILENCE = 1.0  # seconds between two checks for silent runs
 SWEEP = 600.0  # seconds between two sweeps of the janitor
@@ -105,8 +102,7 @@ class Loops:
         self._needs_look = True
         self._later: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
-        self._next_turn: asyncio.Handle | None = None
-        self._last_turn = 0.0
+        self._is_turn_queued = False
         self._is_closed = False
         self._is_after_reboot = is_after_reboot
         self.failure: asyncio.Future[None] | None = None
@@ -137,7 +133,7 @@ class Loops:
     async def close(self) -> None:
         """Stop the loops; the processes of live runs go on, and the next daemon finds them."""
         self._is_closed = True
-        for timer in (self._due, self._later, self._silence, self._next_turn):
+        for timer in (self._due, self._later, self._silence):
             if timer is not None:
                 timer.cancel()
         for each in self._background:
@@ -162,23 +158,17 @@ class Loops:
             self.wake()
 
     def wake(self) -> None:
-        """Request a turn; repeated requests are one, and while other runs go on they wait for each other."""
-        if self._is_closed:
-            return
-        loop = asyncio.get_running_loop()
-        wait = self._last_turn + GAP - loop.time() if self._supervisor.expects_reports else 0.0
-        if self._next_turn is not None:
-            if wait > 0 or not isinstance(self._next_turn, asyncio.TimerHandle):
-                return
-            self._next_turn.cancel()
-        self._next_turn = loop.call_later(wait, self._turn) if wait > 0 else loop.call_soon(self._turn)
+        """Request a turn soon; repeated requests are one."""
+        if not self._is_turn_queued and not self._is_closed:
+            self._is_turn_queued = True
+            asyncio.get_running_loop().call_soon(self._turn)
 
     def _wake_later(self) -> None:
         if self._later is None:
             self._later = asyncio.get_running_loop().call_later(LAZY, self.wake)
 
     def _turn(self) -> None:
-        self._next_turn = None
+        self._is_turn_queued = False
         if self._is_closed:
             return
         if self._later is not None:
@@ -198,7 +188,6 @@ class Loops:
             asyncio.get_running_loop().call_later(RETRY, self.look)
         except Exception as error:  # noqa: BLE001  # the loop's edge: any error ends the loops, visibly
             self._fail(error)
-        self._last_turn = asyncio.get_running_loop().time()
 
     def _process_due(self, now: datetime) -> None:
         """Do what is due by now, carry out requests, and sleep until the next due time."""

@@ -163,11 +163,6 @@ class Supervisor:
     def has_reports(self) -> bool:
         return bool(self._ended or self._started)
 
-    @property
-    def expects_reports(self) -> bool:
-        """Return whether a run goes on whose end was not reported yet."""
-        return len(self._live) > len(self._ended)
-
     def forget(self, ended: list[str], revived: Iterable[str] = ()) -> None:
         """Drop runs whose end is committed, and the last attempt of those that were revived."""
         for run_id in (*ended, *revived):

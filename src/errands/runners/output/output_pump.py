@@ -23,9 +23,6 @@ _SMALL, _LARGE = 1 << 16, 1 << 20
 _SUSTAINED = 8
 _READS_PER_TURN = 16
 _READS_PER_DRAIN = 64
-# Seconds until a pipe is watched. The output of a shorter command is read once, at its end, instead of waking
-# the shim before that.
-_HEAD_START = 0.003
 _WINDOW = b"\x18\0\x50\0\0\0\0\0"  # 24 lines of 80 columns, as struct winsize
 
 MARKER = b"::progress "
@@ -38,15 +35,10 @@ _buffer = bytearray(_SMALL)
 
 
 class OutputPump:
-    """Read what the commands of a run print, without blocking.
-
-    `watch_at` is when `watch` must be called.
-    """
+    """Read what the commands of a run print, without blocking."""
 
     def __init__(self, system: System, poll: select.poll, log: Log, progress: Progress) -> None:
         self.files: set[int] = set()
-        self.watch_at = float("inf")
-        self._unwatched: list[int] = []
         self.last = time.monotonic()
         self._system = system
         self._poll = poll
@@ -58,27 +50,15 @@ class OutputPump:
     def open_pipe(self) -> int:
         """Create a pipe and return the end to write to."""
         reading, writing = os.pipe()
-        os.set_blocking(reading, False)
-        self.files.add(reading)
-        self._unwatched.append(reading)
-        self.watch_at = time.monotonic() + _HEAD_START
+        self._add(reading)
         return writing
 
     def open_terminal(self) -> tuple[int, int]:
         """Create a pseudo-terminal; return the commands' side and a copy of our side, for input."""
         ours, theirs = os.openpty()
         fcntl.ioctl(theirs, TIOCSWINSZ, _WINDOW)
-        os.set_blocking(ours, False)
-        self.files.add(ours)
-        self._poll.register(ours, select.POLLIN)
+        self._add(ours)
         return theirs, os.dup(ours)
-
-    def watch(self) -> None:
-        """Watch the pipes for output from now on."""
-        for file in self._unwatched:
-            self._poll.register(file, select.POLLIN)
-        self._unwatched.clear()
-        self.watch_at = float("inf")
 
     def read(self, file: int) -> bool:
         """Read what is there, up to a limit, so that other events get a turn; return if there may be more."""
@@ -117,12 +97,14 @@ class OutputPump:
         for file in tuple(self.files):
             self._remove(file)
 
+    def _add(self, file: int) -> None:
+        os.set_blocking(file, False)
+        self.files.add(file)
+        self._poll.register(file, select.POLLIN)
+
     def _remove(self, file: int) -> None:
         self.files.discard(file)
-        if file in self._unwatched:
-            self._unwatched.remove(file)
-        else:
-            self._poll.unregister(file)
+        self._poll.unregister(file)
         os.close(file)
 
 

@@ -267,8 +267,6 @@ class Run:
             if now >= self._report_at:
                 self._report_at = _NEVER
                 self._shim.report(("started", self.id, self.attempt, self._leader, self._facts["started"]))
-            if now >= self._pump.watch_at:
-                self._pump.watch()
             progress = self._progress
             if now >= progress.due:
                 progress.flush(now)
@@ -276,7 +274,6 @@ class Run:
                 max(self._ends_at + self._waited, self._check_wait_at),
                 max(max(self._pump.last, self._quiet_since) + self._idle_for, self._check_wait_at),
                 progress.due,
-                self._pump.watch_at,
                 self._limits.due,
                 self._report_at,
             )
@@ -321,7 +318,6 @@ class Run:
         self._kill()
 
     def _terminate(self, grace: float) -> None:
-        self._pump.watch()
         tree.send(self._shim.living(), signal.SIGTERM, signal.SIGCONT)
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
         while not self._is_over() and (left := self._kill_at - time.monotonic()) > 0:
