@@ -11,7 +11,7 @@ AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check bench chaos fuzz conformance spec prove docs fmt clean
+.PHONY: help demo test again check bench chaos fuzz conformance spec prove docs fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,7 +21,11 @@ demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 
 test: $(VENV) $(PROGRAMS) $(PACKAGES) ## Run the tests, a minute of chaos included
 	-@tools/apt bubblewrap
+	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope
+
+again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many
+	@$(BIN)/python -m tests.again
 
 check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 Nothing is removed before that: ext4 is slow to hand out inodes where many have just been freed, so the
 contender that comes after a removal would pay for it. For the same reason the yard lies where files are
-created fastest: for minutes after a test run an inode under /tmp can take 0.7 ms instead of 0.02 ms, which is as
+created fastest: for minutes after a test run an inode under /tmp can take 0.7 ms instead of 0.02 ms, as
 much as a whole task. A user has a configuration file, so there is one here.
 """
 
