@@ -147,17 +147,17 @@ def _library(config: Config) -> list[str]:
 def run_daemon(home: Home | None = None) -> int:
     """Run the daemon in this process."""
     import gc
-    import logging
 
     if "ssl" not in sys.modules:  # asyncio would load OpenSSL, 4 MB that the daemon does not need
         sys.modules["ssl"] = None  # type: ignore[assignment]
         import asyncio  # noqa: F401
 
         del sys.modules["ssl"]
+    from errands.engine.daemon import process_log
     from errands.engine.daemon.daemon import serve
 
     home = home or open_home()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    process_log.begin()
     config = configuration.load(cwd="/")
     # Modules stay loaded, and scanning them for garbage again and again took 11 % of the processor time of
     # a task: 2,551 instead of 2,302 us.

@@ -13,6 +13,7 @@ import socket
 
 from errands import config as configuration
 from errands.bootstrap import SystemClock, open_engine, open_home
+from errands.engine.daemon import process_log
 from errands.model.errors import ErrandsError
 
 TYPE_CHECKING = False
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
         def ring(self) -> None: ...
         async def run(self) -> None: ...
         async def close(self) -> None: ...
-
-
-_LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def run_sender() -> int:
@@ -115,7 +113,7 @@ def drop_sessions() -> None:
     from errands.config.backends import settings_of
     from errands.engine.agents.session_cleanup import drop_all
 
-    logging.basicConfig(level=logging.INFO, format=_LOG_LINE)
+    process_log.begin()
     engine = _engine()
 
     def agent(name: str, cwd: str) -> Agent:
@@ -133,7 +131,7 @@ def _engine() -> Engine:
 
 def _be_the_only_one(path: str, *, level: int = logging.WARNING) -> None:
     """Wait until the process of an earlier daemon has ended, then keep the lock until this one ends."""
-    logging.basicConfig(level=level, format=_LOG_LINE)
+    process_log.begin(level)
     fcntl.flock(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX)
 
 

@@ -20,6 +20,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
+from errands.engine.daemon import process_log
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import FRONTEND, NOT_ALLOWED, Commands, person
 from errands.frontends.discord.conversation import Conversations
@@ -197,7 +198,7 @@ def serve(
     line: socket.socket | None,
 ) -> int:
     """Run the bot of a channel until a signal ends it, or the other end of `line` is gone."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    process_log.begin(logging.WARNING)
     point_at(settings.get("api"))
 
     async def run() -> None:
