@@ -75,7 +75,8 @@ def test_a_client_that_answers_once_is_not_kept_waiting(person: Person) -> None:
 
 @pytest.mark.trap(5)
 def test_a_hook_names_the_session_in_a_call_and_decides_nothing(person: Person) -> None:
-    given = told(SESSION, tool_input={"command": "make", "_session": "forged"})
+    call = {"command": "make", "_session": "forged"}
+    given = told(SESSION, hook_event_name="PreToolUse", tool_input=call)
 
     said = person.types("client", "claude", "session", given=given).object
 

@@ -83,9 +83,10 @@ def _name_session() -> int:
     try:
         event = json.load(sys.stdin)
         arguments = {**event["tool_input"], ARGUMENT: str(event["session_id"])}
+        output = {"hookEventName": event["hook_event_name"], "updatedInput": arguments}
     except (ValueError, TypeError, KeyError):
         return 0
-    _printed(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": arguments}}))
+    _printed(json.dumps({"hookSpecificOutput": output}))
     return 0
 
 
