@@ -61,6 +61,8 @@ def verb_help(verb: Verb, look: Look) -> str:
         left = max(width(command) for command, _ in examples)
         lines += [
             f"  {look.paint(pad(command, left), 'cyan')}  {look.paint(meaning, 'dim')}"
+            if meaning
+            else f"  {look.paint(command, 'cyan')}"
             for command, meaning in examples
         ]
     return "\n".join(lines)

@@ -273,7 +273,7 @@ def _schedules(context: Context) -> Iterator[Finding]:
         yield ok("nothing is scheduled")
     else:
         wrong = context.bootstrap.unattended(context.home)
-        advice = "errands install service makes the system start it; until then the next task does"
+        advice = "until the system starts the daemon (errands install service), the next task starts it"
         tasks = plural(active, "recurring task")
         yield from (warn(f"{tasks}: {each}", advice) for each in wrong)
         if not wrong:

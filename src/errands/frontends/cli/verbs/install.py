@@ -142,7 +142,7 @@ VERBS = (
                 flags=("--trust",),
                 help="let the client use the tools without asking: Errands asks about what could do harm",
             ),
-            Option(flags=("--no-trust",), help="take that setting back"),
+            Option(flags=("--no-trust",), help="remove that setting again"),
             Option(flags=("--print",), help="only print what belongs in which file"),
             _YES,
         ),

@@ -215,7 +215,7 @@ def _output_fact(run: RunView) -> str:
     words = run.output_file
     if run.completed_at is not None:
         if not run.bytes and not run.output_failed:
-            return f"none; {words} has its header"
+            return f"none ({words})"
         words += f" ({plural(run.lines, 'line')}, {size(run.bytes)}"
         words += ", the middle was not kept)" if run.truncated else ")"
     if run.output_failed:
