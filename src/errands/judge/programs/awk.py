@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from errands.judge.programs.brackets import end_of_set
 from errands.judge.programs.entry import Program, ask, ask_each
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/")
+_INET = re.compile(r"/+inet[46]?(/|$)")
 _BEFORE_DIVISION = frozenset({"]"})
 _UNSURE = frozenset({"++", "--"})
 
@@ -73,20 +74,20 @@ def _read(text: str) -> None:
         found = _TOKEN.match(text, place)
         if found is None:
             raise _Doubt(f"`{text[place:][:20]}`")
-        kind, token = found.lastgroup or "", found[0]
+        kind, token, end = found.lastgroup or "", found[0], found.end()
         if kind == "blank":
-            place = found.end()
+            place = end
             continue
         if token == "/":
             if _divides(before, kind_before, steers=steers):
                 kind = "mark"
             else:
-                found = _pattern(text, place)
-                kind, token = "regex", found[0]
+                end = _end_of_pattern(text, place)
+                kind, token = "regex", text[place:end]
         elif kind == "mark":
             _check_mark(token, printing=printing)
         elif kind == "word":
-            _check_word(token, text[found.end() : found.end() + 1])
+            _check_word(token, text[end : end + 1])
         if token == "(":
             brackets.append(before in ("if", "while", "for"))
         elif token == ")":
@@ -98,7 +99,7 @@ def _read(text: str) -> None:
             printing = True
         elif token in (";", "}"):
             printing = False
-        before, kind_before, place = token, kind, found.end()
+        before, kind_before, place = token, kind, end
 
 
 def _divides(before: str, kind: str, *, steers: bool) -> bool:
@@ -111,15 +112,24 @@ def _divides(before: str, kind: str, *, steers: bool) -> bool:
     return kind in ("number", "string") or before in _BEFORE_DIVISION
 
 
-def _pattern(text: str, place: int) -> re.Match[str]:
-    found = _REGEX.match(text, place)
-    if found is None:
+def _end_of_pattern(text: str, place: int) -> int:
+    """Return where the pattern ends that begins here, after its second slash."""
+    at = place + 1
+    while at < len(text) and text[at] not in "/\n":
+        if text[at] == "[":
+            end = end_of_set(text, at, "/")
+            if end is None:
+                raise _Doubt("a character set that awks read differently")
+            at = end
+        elif text[at] == "\\":
+            if text[at + 1 : at + 2] in ("", "\n"):
+                break
+            at += 2
+        else:
+            at += 1
+    if text[at : at + 1] != "/" or at == place + 1:
         raise _Doubt("an unterminated pattern")
-    plain = re.sub(r"\\.", "", found[1])
-    # awks disagree about a slash inside `[...]`.
-    if "[" in re.sub(r"\[\^?\]?[^]]*\]", "", plain):
-        raise _Doubt("a character set that awks read differently")
-    return found
+    return at + 1
 
 
 def _check_mark(token: str, *, printing: bool) -> None:
@@ -146,6 +156,12 @@ def _check(usage: Usage, workspace: Workspace) -> Reasons:
         name, equals, _ = value.partition("=")
         if not equals or not name.isidentifier() or name in _REFUSED:
             problems.append(f"the assignment `{value}`")
+    for word in usage.operands[1:]:
+        # gawk connects to /inet/tcp/0/HOST/PORT when it reads that as a file.
+        if _INET.match(word):
+            problems.append(f"the file `{word}` is a network connection")
+        elif word.partition("=")[0] in _REFUSED:
+            problems.append(f"the assignment `{word}`")
     return ask_each(
         (f"cannot see that this awk program is harmless: {said}" for said in problems if said), "script"
     )

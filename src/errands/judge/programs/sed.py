@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from errands.judge.programs.brackets import end_of_set
 from errands.judge.programs.entry import Program, ask, ask_each
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ _ADDRESS = re.compile(r"\d+(~\d+)?|\$")
 _SECOND = re.compile(r"\d+|\$|[+~]\d+")
 _LABEL = re.compile(r"[A-Za-z0-9_]*")
 _FLAGS = re.compile(r"[gpiImM0-9]*")
+# Any other letter may mean something in the expression itself, or end the command.
+_DELIMITERS = frozenset("/|,:@#!%_~=+-")
 
 
 class _Doubt(Exception):  # noqa: N818  # an answer, not an error
@@ -119,19 +122,20 @@ class _Script:
 
     def _between(self, delimiter: str, *, parts: int) -> None:
         for number in range(parts):
-            start = self.place
             while (mark := self._take()) != delimiter:
                 if mark == "\\":
                     mark = self._take()
+                elif mark == "[" and number == 0:
+                    end = end_of_set(self.text, self.place - 1, delimiter)
+                    if end is None:
+                        raise _Doubt("a character set that seds read differently")
+                    self.place = end
                 if mark == "\n":
                     raise _Doubt("a pattern that spans several lines")
-            # Some seds end a pattern at a delimiter inside `[...]`, others do not.
-            if number == 0 and _has_open_set(self.text[start : self.place - 1]):
-                raise _Doubt("a character set that seds read differently")
 
     def _delimiter(self) -> str:
         mark = self._take()
-        if mark.isalnum() or mark in "\\\n ;{}":
+        if mark not in _DELIMITERS:
             raise _Doubt(f"the delimiter `{mark}`")
         return mark
 
@@ -164,11 +168,6 @@ class _Script:
             raise _Doubt("an unfinished command")
         self.place += 1
         return mark
-
-
-def _has_open_set(pattern: str) -> bool:
-    plain = re.sub(r"\\.", "", pattern)
-    return re.sub(r"\[\^?\]?[^]]*\]", "", plain).count("[") > 0
 
 
 def _check(usage: Usage, workspace: Workspace) -> Reasons:

@@ -9,6 +9,8 @@ from errands.judge.programs.globs import Glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from errands.judge.programs.entry import Entry, Reasons
     from errands.judge.workspace import Workspace
 
@@ -24,6 +26,11 @@ _VARIABLES = frozenset(
 _LOCALE = re.compile(r"LC_[A-Z]+")
 # `%n` assigns a variable instead of printing.
 _ASSIGNS = re.compile(r"%[^A-Za-z%]*[hlLjztq]*n")
+# zsh computes what is printed as a number, and what is compared as one: `a[$(touch x)]` runs a command.
+_CONVERSION = re.compile(r"%([-+ #0'*.\d$]*)(?:hh|ll|[hlLjztq])?(\(|[A-Za-z]?)")
+_TEXTS = frozenset("sbqQ")
+_NUMBER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|['\"].|")
+_NUMERIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge".split())
 _DURATION = re.compile(r"(\d+(\.\d*)?|\.\d+)[smhd]?")
 
 
@@ -41,7 +48,25 @@ def _printf(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         return unlisted("printf", rest[0])
     if rest and (isinstance(rest[0], Glob) or _ASSIGNS.search(rest[0].replace("%%", ""))):
         return ask("`printf`: `%n` assigns a variable", "option")
+    for word in _computed(rest[0], rest[1:]) if rest else ():
+        if isinstance(word, Glob) or not _NUMBER.fullmatch(word):
+            return ask(f"`printf`: some shells compute a number, which may run commands: {word}", "shell")
     return ()
+
+
+def _computed(template: str, words: tuple[str, ...]) -> Iterator[str]:
+    """Yield the words of a printf that become numbers; the template is used again until all are printed."""
+    kinds = [
+        kind
+        for stars, letter in _CONVERSION.findall(template.replace("%%", ""))
+        for kind in ("d" * stars.count("*") + (letter or "d"))
+    ]
+    if any(isinstance(word, Glob) for word in words) or "$" in template:
+        # The words cannot be counted, or are picked by number.
+        kinds = ["d"] if any(kind not in _TEXTS for kind in kinds) else []
+    for at, word in enumerate(words if kinds else ()):
+        if kinds[at % len(kinds)] not in _TEXTS:
+            yield word
 
 
 def _test(words: tuple[str, ...], workspace: Workspace) -> Reasons:
@@ -49,6 +74,14 @@ def _test(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         return ask("`[` without `]`", "option")
     if "-v" in words or "-R" in words:
         return ask(f"`{words[0]}`: `-v` may evaluate its operand", "option")
+    for at, word in enumerate(words):
+        beside = words[at + 1 : at + 2] if word == "-t" else ()
+        if word in _NUMERIC_TESTS:
+            beside = words[max(1, at - 1) : at] + words[at + 1 : at + 2]
+        for each in beside:
+            if isinstance(each, Glob) or not _NUMBER.fullmatch(each):
+                said = f"`{words[0]}`: some shells compute a number, which may run commands: {each}"
+                return () if each in ("]", "-a", "-o") and word == "-t" else ask(said, "shell")
     return ()
 
 

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
     from errands.model.verdict import Reason
 
-# Shows the environment, loads modules or runs programs; after a dot it is just the name of a field.
+# Shows the environment, loads modules or runs programs; after a dot it is just the name of a field. jq
+# allows blanks and comments between a dollar sign and its name.
 _REACHES_OUT = re.compile(
-    r"\$ENV|\$__prog|(?<![.\w])(env|import|include|modulemeta|get_search_list|getenv|strenv|envsubst|load\w*|"
-    r"system|eval\w*)\b"
+    r"\$(?:ENV|__prog|[\s#])|(?<![.\w])(env|import|include|modulemeta|get_search_list|getenv|strenv|envsubst|"
+    r"load\w*|system|eval\w*)\b"
 )
 # There are two programs called yq; this is what means the same to both.
 _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
@@ -30,7 +31,7 @@ def _filter(usage: Usage, workspace: Workspace) -> Reasons:
         found = _REACHES_OUT.search(word)
         if found is not None:
             said = f"`{usage.name}`: `{found[0]}` reaches beyond the input"
-            return ask(said, "secret" if "env" in found[0].lower() else "script")
+            return ask(said, "script" if found[0].isalpha() and "env" not in found[0] else "secret")
         if usage.name == "yq" and not _YQ_FILTER.fullmatch(word):
             return ask(f"cannot see that this filter is harmless: {word}", "script")
         # One of them reads a filter that is the name of a file as that file.

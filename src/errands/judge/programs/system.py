@@ -27,16 +27,20 @@ _PS_FLAGS = frozenset("AadefFjlLHTMcwNV")
 _PS_VALUES = frozenset("pPuUCgGts")
 # Without a dash `e` shows the environment of every process, so it is missing.
 _PS_BSD = frozenset("aAxTrufjlsvXLmHcwhnSgWk")
+_PS_AUX = frozenset("-aux -auxw -auxww -ax -axu -auxf".split())
 _PS_LONG = frozenset("--forest --no-headers --no-heading --headers --deselect --cumulative --version".split())
 
 
 def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = list(words[1:])
-    everybody = False
+    given_flags: set[str] = set()
+    only_flags = True
     values = False
     while rest:
         word = rest.pop(0)
-        if word in ("-aux", "-auxw", "-auxww", "-ax", "-axu", "-auxf", *_PS_LONG):
+        if word in _PS_AUX or word in _PS_LONG:
+            only_flags = only_flags and word in ("--no-headers", "--no-heading", "--headers", "--forest")
+            given_flags |= {"H"} if word == "--forest" else set()
             continue
         if word == "--sort" or word == "--cols" or word == "--columns":
             word = f"{word}={rest.pop(0) if rest else ''}"
@@ -53,7 +57,7 @@ def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
             value = word[1 + len(flags) :]
             if not set(flags) <= _PS_FLAGS:
                 return unlisted("ps", word)
-            everybody = everybody or "e" in flags
+            given_flags |= {*flags, *value[:1]}
             if value:
                 given = value[1:] or (rest.pop(0) if rest else "")
                 if value[0] in "oO":
@@ -69,6 +73,7 @@ def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         elif re.fullmatch(r"\d+", word):
             values = True
         elif word in ("o", "k"):
+            only_flags = False
             if not rest or not _are_fields(rest.pop(0)):
                 return unlisted("ps", word)
         elif not set(word) <= _PS_BSD:
@@ -76,10 +81,19 @@ def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
                 said = "`ps e` shows the environments of processes, where secrets may be kept"
                 return ask(said, "secret")
             return unlisted("ps", word)
-    if everybody and values:
+        else:
+            only_flags = False
+    if "e" in given_flags and (values or not only_flags or not _is_understood(given_flags)):
         # ps reads a line that it does not understand again, as if there were no dash.
-        return ask("`ps -e` with a selection may be read as `ps e`, which shows environments", "secret")
+        return ask("`ps -e` with other options may be read as `ps e`, which shows environments", "secret")
     return ()
+
+
+def _is_understood(flags: set[str]) -> bool:
+    """Return whether ps accepts `-e` with these flags: one format, and no tree of threads."""
+    return (
+        flags <= {*"efFljwHLTo"} and len(flags & {*"fFljo"}) <= 1 and not ("H" in flags and flags & {*"LT"})
+    )
 
 
 def _are_fields(text: str) -> bool:

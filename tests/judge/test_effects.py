@@ -1,0 +1,129 @@
+"""Lines that look harmless and are not: each first does its harm in a scratch directory, then is judged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.judge.judge import judge
+from tests.judge.fake_workspace import FakeWorkspace
+
+pytestmark = [pytest.mark.spec("A2", "A3")]
+
+MARK = "c0ffee-mark"
+VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "MARK": MARK, "LANG": "C.UTF-8", "COLUMNS": "100000"}
+
+
+def run(line: str, place: Path, shell: str = "bash") -> str:
+    """Run a line and return what it printed."""
+    (place / "home").mkdir(exist_ok=True)
+    ran = subprocess.run(
+        [shell, "-c", line],
+        cwd=place,
+        env={**VARIABLES, "HOME": str(place / "home")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+    )
+    return ran.stdout
+
+
+def verdict(line: str, place: Path, shell: str = "/bin/bash") -> str:
+    """Judge a line in a directory that is a project of its own."""
+    workspace = LocalWorkspace(
+        str(place), {**VARIABLES, "HOME": str(place / "home")}, project=str(place), shell=shell
+    )
+    return judge((line,), workspace).verdict
+
+
+WRITING = [
+    "echo 'touch pwned/' | sed 's/[]/]/;#/e'",
+    "echo 'touch pwned 1/' | sed 's/[[:digit:]/]*$/;#/e'",
+    "echo 'touch pwned/' | sed 's/[[.a.]/]/;#/e'",
+    "echo 'touch pwned:' | sed 's:[]:]:;#:e'",
+    "echo a/b | sed 's/[]/]/;#/w pwned'",
+    "echo a/b | sed -n '/[]/]/ w pwned'",
+    """echo 'a]b' | awk '/[]/"]/{system("touch pwned")} #"'""",
+    """echo a1b | awk '/[[:digit:]/"]/{print > "pwned"} #"'""",
+    """echo a1b | awk '/[[:digit:]/"]/{print | "tee pwned"} #"'""",
+]
+
+
+@pytest.mark.parametrize("line", WRITING)
+def test_a_line_that_writes_is_not_auto(line: str, tmp_path: Path) -> None:
+    run(line, tmp_path)
+
+    assert (tmp_path / "pwned").exists(), "the line does not do what it is here for"
+    assert verdict(line, tmp_path) != "auto"
+
+
+SHOWING = [
+    "jq -n '$ ENV.MARK'",
+    "jq -n '$\n\tENV.MARK'",
+    "jq -n '$ # and so on\nENV.MARK'",
+    "ps -e -aux",
+    "ps -aux -ef",
+    "ps -eww -aux",
+]
+
+
+@pytest.mark.parametrize("line", SHOWING)
+def test_a_line_that_shows_the_environment_is_not_auto(line: str, tmp_path: Path) -> None:
+    if shutil.which(line.split()[0]) is None:
+        pytest.skip(f"{line.split()[0]} is not installed")
+
+    assert MARK in run(line, tmp_path), "the line does not do what it is here for"
+    assert verdict(line, tmp_path) != "auto"
+
+
+COMPUTED = [
+    "printf %d 'a[$(touch pwned)]'",
+    "printf '%s %d' x 'a[$(touch pwned)]'",
+    "printf '%*s' 'a[$(touch pwned)]' x",
+    "test -t 'a[$(touch pwned)]'",
+    "test 'a[$(touch pwned)]' -eq 1",
+    "[ 1 -lt 'a[$(touch pwned)]' ]",
+]
+
+
+@pytest.mark.parametrize("line", COMPUTED)
+def test_a_number_that_zsh_computes_is_not_auto(line: str, tmp_path: Path) -> None:
+    if shutil.which("zsh"):
+        run(line, tmp_path, shell="zsh")
+
+        assert (tmp_path / "pwned").exists(), "the line does not do what it is here for"
+    assert verdict(line, tmp_path, shell="/bin/zsh") != "auto"
+
+
+@pytest.mark.parametrize(
+    "line", ["printf '%s %d\\n' a 5 b -7", "printf '%5.1f' 2.5", "test -t 1", "[ -t 1 ]", "[ 3 -gt 2 ]"]
+)
+def test_plain_numbers_are_auto(line: str) -> None:
+    assert judge((line,), FakeWorkspace()).verdict == "auto"
+
+
+@pytest.mark.parametrize(
+    "line", ["gawk 1 /inet/tcp/0/127.0.0.1/9", "awk '{print}' x /inet4/udp/0/h/9", "gawk 1 //inet6/tcp/0/h/9"]
+)
+def test_a_file_of_awk_that_is_a_connection_is_not_auto(line: str) -> None:
+    assert judge((line,), FakeWorkspace()).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "line", ["ps -ef", "ps -eo pid,args --sort=pid", "ps aux", "ps -eLf", "ps -ef --forest"]
+)
+def test_an_everyday_ps_shows_no_environment_and_is_auto(line: str, tmp_path: Path) -> None:
+    sleeper = subprocess.Popen(["sleep", "600"], env={**os.environ, "MARK": MARK})
+    try:
+        assert MARK not in run(line, tmp_path)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert verdict(line, tmp_path) == "auto"
