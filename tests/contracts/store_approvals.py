@@ -98,7 +98,7 @@ class ApprovalContract:
             task = sample_task(id, created_by=by, digest="d")
             run = add(store, task)
             with store:
-                store.ask(task, 1, [], now=START, expires_at=START + SECOND, is_granted=True)
+                store.ask(task, 1, [], now=START, expires_at=START + SECOND, granted="once")
                 store.cancel_pending(run.id, by="ada", now=START)
 
         def names(of: str | None = None, limit: int | None = None) -> str:
@@ -109,6 +109,28 @@ class ApprovalContract:
                 store.remove(gone, now=START)
             assert (names(), names(limit=2)) == ("cba", "cb")
             assert [names(f"{each}-222222") for each in "abc"] == ["cba", "cb", "c"]
+
+    @pytest.mark.spec("A14")
+    def test_an_approval_for_a_task_covers_what_its_runs_started_until_it_is_withdrawn(
+        self, store: Store
+    ) -> None:
+        started = (("a-222222", "ada"), ("b-222222", "run a-222222.1"), ("c-222222", "run a-2222222.1"))
+        for id, by in started:
+            task = sample_task(id, created_by=by, digest=id)
+            add(store, task)
+            with store:
+                store.ask(task, 1, [], now=START, expires_at=START + SECOND, granted="task")
+                store.ask(task, 1, [], now=START, expires_at=START + SECOND, granted="once")
+        run, question = propose(store)
+        with store:
+            store.answer(question.id, "refused", by="ada", door="web", now=START, scope="task")
+
+        assert [each.digest for each in store.task_approvals("a-222222")] == ["a-222222", "b-222222"]
+        assert store.task_approvals(run.task_id) == []
+        with store:
+            assert store.withdraw_task_approvals("a-222222") == 2
+        assert store.task_approvals("a-222222") == []
+        assert [each.scope for each in store.approvals("c-222222")] == ["task", "once"]
 
     @pytest.mark.spec("D1")
     def test_rejected_tasks_are_listed_only_on_request(self, store: Store) -> None:

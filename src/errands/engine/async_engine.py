@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.agent.session import Exchange
+    from errands.model.approval import Scope
     from errands.model.options.typed import PromptOptions, TaskOptions
     from errands.model.text.mask import Mask
 
@@ -144,14 +145,14 @@ class AsyncEngine:
         *,
         by: str,
         door: str = "python",
-        always: bool = False,
+        scope: Scope = "once",
         question: int | None = None,
     ) -> View:
         """Approve a proposed task on behalf of a person whom the program knows.
 
         `question` is the one that the person saw; the answer counts for no other.
         """
-        return self.engine.approve(task_id, by=by, door=door, always=always, question=question)
+        return self.engine.approve(task_id, by=by, door=door, scope=scope, question=question)
 
     async def reject(
         self, task_id: str, *, by: str, door: str = "python", note: str = "", question: int | None = None

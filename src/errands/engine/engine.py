@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from errands.engine.submit.submission import Submitter
     from errands.engine.tracing import Tracing
     from errands.engine.triggers.schedules import Schedules
-    from errands.model.approval import Approval, AuditEntry, Consent, StandingApproval
+    from errands.model.approval import Approval, AuditEntry, Consent, Scope, StandingApproval
     from errands.model.notices.notice import Notice
     from errands.model.options.draft import Draft
     from errands.model.verdict import Judgement
@@ -72,6 +72,10 @@ class Engine(EngineCore):
         """Return whether a draft would start at once, needs approval or is forbidden, and why."""
         return self._judge.judge(_checked(draft, self.clock.now()))
 
+    def is_granted(self, draft: Draft) -> bool:
+        """Return whether a person has approved a draft for the whole task of the agent that starts it."""
+        return self._ruling(draft, {})[1].granted_by is not None
+
     def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
         """Run an ended task again, as a new run, which is judged like every start."""
         from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
@@ -101,7 +105,12 @@ class Engine(EngineCore):
             from errands.engine.approval.approve import refuse_inside_a_run
 
             refuse_inside_a_run()
-        return draft, self._judge.rule(draft, seen)
+        ruling = self._judge.rule(draft, seen)
+        if ruling.judgement.verdict == "ask":
+            from errands.engine.approval.grants import command_grant
+
+            ruling = evolve(ruling, granted_by=command_grant(self, draft, ruling))
+        return draft, ruling
 
     def _ruling_or_refusal(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling | ErrandsError]:
         try:
@@ -134,19 +143,19 @@ class Engine(EngineCore):
     # Approving.
 
     def approve(
-        self, task_id: str, *, by: str, door: str, always: bool = False, question: int | None = None
+        self, task_id: str, *, by: str, door: str, scope: Scope = "once", question: int | None = None
     ) -> View:
         """Approve a proposed task in the name of the person `by`, who used the frontend `door`.
 
         If an agent waits for a task of its own, that task is approved and returned. `question` is the one
-        that the person saw; the answer counts for no other. With `always`, exactly this needs no approval
-        again.
+        that the person saw; the answer counts for no other. With the scope `task` the same needs no approval
+        again in the task of the same agent, with `always` nowhere.
         """
         from errands.engine.approval.approve import approve
 
         task_id = self.answer_target(task_id)
         self.ensure_daemon()
-        approve(self, self._judge, task_id, by=by, door=door, always=always, shown=question)
+        approve(self, self._judge, task_id, by=by, door=door, scope=scope, shown=question)
         return self.summaries([task_id])[0]
 
     def reject(
@@ -195,6 +204,12 @@ class Engine(EngineCore):
         except NotFound:
             whose = self.store.resolve_removed(task_id)
         return self.store.audit(whose, limit=limit)
+
+    def withdraw_task_approvals(self, task_id: str, *, by: str, door: str) -> int:
+        """Withdraw what a person approved for a whole task; return how many approvals that were."""
+        from errands.engine.approval.approve import withdraw_task_approvals
+
+        return withdraw_task_approvals(self, task_id, by=by, door=door)
 
     def standing_approvals(self) -> list[StandingApproval]:
         """List what was approved for good."""

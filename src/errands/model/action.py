@@ -63,7 +63,8 @@ class Shell:
 class Prompt:
     """A prompt for an agent, with everything its runs need: the frozen launch specification.
 
-    `fork` is the session whose history the first run starts with; `watch` is as for commands.
+    `fork` is the session whose history the first run starts with; `allow` are rules for commands that the
+    agent may run without asking; `watch` is as for commands.
     """
 
     text: str
@@ -76,6 +77,7 @@ class Prompt:
     depth: int = 0
     budget: Mapping[str, int] = {}
     fork: str | None = None
+    allow: tuple[str, ...] = ()
     watch: str = ""
 
     @property

@@ -7,7 +7,7 @@ it was asked, it is void, and a new one is asked.
 from __future__ import annotations
 
 from errands.model.action import Prompt
-from errands.model.errors import StoreUnreadable
+from errands.model.errors import BadValue, StoreUnreadable
 from errands.model.record import fields, record
 from errands.model.text.json_text import plain_text
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Consent = Literal["none", "typed", "yes"]
     ApprovalState = Literal["waiting", "granted", "refused", "expired", "void"]
+    # What a yes covers: what was asked about, the same again in this task, or the same anywhere.
+    Scope = Literal["once", "task", "always"]
     # Why a task may start at once.
     Way = Literal["judge", "typed", "yes"]
 
@@ -54,11 +56,24 @@ class Approval:
     at: datetime | None = None
     door: str | None = None
     note: str = ""
+    scope: Scope = "once"
 
 
 def is_unattended(by: str, door: str) -> bool:
     """Return whether an approval may come from a program that answers for itself."""
     return door in UNATTENDED or by.endswith(SAID_YES)
+
+
+def chosen_scope(*, task: bool, always: bool) -> Scope:
+    """Return what a person wants their yes to cover."""
+    if task and always:
+        raise BadValue("--task and --always exclude each other; --always covers the task, too")
+    return "always" if always else "task" if task else "once"
+
+
+def scope_of(task: Task, scope: Scope) -> Scope:
+    """Return what a yes to a task covers: rules that an agent is started with are for the whole task."""
+    return "task" if isinstance(task.action, Prompt) and task.action.allow else scope
 
 
 def call_of(approval: Approval) -> str | None:
@@ -144,7 +159,9 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
 
     facts: tuple[object, ...]
     if isinstance(action, Prompt):
-        left_out = ("environment",) if action.watch else ("environment", "watch")
+        # What came later is left out where it is empty, so that older questions keep their digest.
+        later = [name for name in ("watch", "allow") if not getattr(action, name)]
+        left_out = ("environment", *later)
         facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name not in left_out)
         if evidence is not None:
             facts = (*facts, _plain(evidence))

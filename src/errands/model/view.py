@@ -382,6 +382,7 @@ def approval_json(approval: Approval) -> dict[str, Any]:
         "by": approval.by,
         "door": approval.door,
         "note": approval.note,
+        "scope": approval.scope,
         "digest": approval.digest,
         "reasons": [_plain(each) for each in approval.reasons],
     }

@@ -266,7 +266,7 @@ def test_a_proposed_task_waits_even_if_it_is_harmless(asking: Engine) -> None:
 
 @pytest.mark.spec("A10")
 def test_a_person_can_always_approve_exactly_this_command(asking: Engine, harm: Draft) -> None:
-    asking.approve(asking.submit(harm).id, always=True, **PERSON)
+    asking.approve(asking.submit(harm).id, scope="always", **PERSON)
     again = asking.submit(harm)
 
     assert (again.state, again.approved_by) == ("pending", "ada (always)")
@@ -276,7 +276,7 @@ def test_a_person_can_always_approve_exactly_this_command(asking: Engine, harm: 
 
 @pytest.mark.spec("A10")
 def test_an_always_approved_command_does_not_load_anything_unseen(asking: Engine, harm: Draft) -> None:
-    asking.approve(asking.submit(harm).id, always=True, **PERSON)
+    asking.approve(asking.submit(harm).id, scope="always", **PERSON)
     preloaded = {**os.environ, "LD_PRELOAD": "/nowhere/x.so"}
     view = asking.submit(Draft(command=harm.command, environ=preloaded))
     task = asking.store.task(view.id)
@@ -305,7 +305,7 @@ def test_a_command_that_may_differ_each_time_cannot_be_always_approved(
 ) -> None:
     view = asking.submit(Draft(command=command))
     with pytest.raises(BadValue, match="--always"):
-        asking.approve(view.id, always=True, **PERSON)
+        asking.approve(view.id, scope="always", **PERSON)
     assert asking.get(view.id).state == "proposed"
 
 

@@ -325,6 +325,25 @@ def test_an_approval_with_always_is_listed_and_withdrawn(newcomer: Person, preci
     newcomer.types("run", "-q", f"rm -rf {precious}/x", yes=False, code=4)
 
 
+@pytest.mark.spec("A6", "A14")
+def test_an_agent_is_started_with_commands_that_it_may_run(newcomer: Person, precious: Path) -> None:
+    agent = newcomer.types(
+        "ask", "-q", "--agent", "offline", "--allow", f"rm -rf {precious}", f"`rm -rf {precious}`",
+        yes=False, code=4,
+    ).out.strip()  # fmt: skip
+    assert f"lets the agent run `rm -rf {precious}` without asking" in newcomer.types("show", agent).out
+
+    newcomer.types("approve", "--wait", agent)
+
+    assert not precious.exists()
+    assert "granted, for the task" in newcomer.types("audit", agent).out
+    assert "withdrawn: 1 approval for the whole task" in newcomer.types("reject", "--task", agent).out
+    assert "granted, for the task" not in newcomer.types("audit", agent).out
+    assert "exclude each other" in newcomer.types("approve", "--task", "--always", agent, code=2).err
+    wrong = newcomer.types("ask", "--allow", "bash *", "go on", yes=False, code=2)
+    assert "`bash` runs any program" in wrong.err
+
+
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize("missing", ["stdin", "stderr"])
 def test_half_a_terminal_does_not_count_as_a_person(person: Person, precious: Path, missing: str) -> None:

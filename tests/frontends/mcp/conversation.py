@@ -78,6 +78,7 @@ class Person:
 
 
 YES = ElicitResult(action="accept", content={"approve": True})
+YES_FOR_THE_TASK = ElicitResult(action="accept", content={"approve": True, "scope": "task"})
 UNTICKED = ElicitResult(action="accept", content={"approve": False})
 BESIDE_THE_POINT = ElicitResult(action="accept", content={"name": "Alice"})
 NO = ElicitResult(action="decline")

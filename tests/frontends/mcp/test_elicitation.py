@@ -14,6 +14,7 @@ from tests.frontends.mcp.conversation import (
     NO,
     UNTICKED,
     YES,
+    YES_FOR_THE_TASK,
     Person,
     call,
     connected,
@@ -191,6 +192,22 @@ async def test_a_command_cannot_draw_on_the_form(engine: TestEngine, era: str) -
         await call(client, "run", command="rm -r precious #\x1b[2K\rls \u202e harmless")
 
     assert all(each.isprintable() for each in person.asked[0].split("\n"))
+
+
+@pytest.mark.spec("A14")
+async def test_a_person_can_approve_for_the_whole_task_of_an_agent(
+    engine: TestEngine, project: Path, era: str
+) -> None:
+    person = Person(YES_FOR_THE_TASK)
+    async with connected(engine, era, person=person) as client:
+        prompt = f"`{HARMFUL}` and `echo between` and `{HARMFUL}`"
+        result = await call(client, "ask", prompt=prompt, agent="offline", wait=60_000)
+
+    assert len(person.asked) == 1, text(result)
+    commands = [each for each in await engine.list() if each.command == HARMFUL]
+    (agent,) = [each for each in await engine.list() if each.agent is not None]
+    approvers = ["ada (a-client)", f"ada (a-client) (for {agent.id})"]
+    assert sorted(each.approved_by or "" for each in commands) == approvers
 
 
 @pytest.mark.spec("A8")

@@ -16,6 +16,7 @@ from errands.engine.agents.model_gate import LANE, LOOK, ModelGate
 from errands.engine.agents.speech import Speech
 from errands.engine.agents.wait_clock import WaitClock
 from errands.engine.approval import tool_approvals
+from errands.engine.approval.grants import call_grant
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
@@ -149,12 +150,15 @@ class RunContext:
         engine, task = self._engine, self._task
         reasons: tuple[Reason, ...] = ()
         if call.command is not None:
-            judgement = engine.judge(self._draft(call.id, call.command))
+            draft = self._draft(call.id, call.command)
+            judgement = engine.judge(draft)
             reasons = judgement.reasons
-            if judgement.verdict == "auto":
-                return Decision(allowed=True)
             if judgement.verdict == "deny":
                 return Decision(allowed=False, reason="; ".join(each.text for each in reasons))
+            if judgement.verdict == "auto" or engine.is_granted(draft):
+                return Decision(allowed=True)
+        if by := call_grant(engine, task.id, call):
+            return Decision(allowed=True, reason=f"allowed by {by}")
         if engine.config.agents.unattended == "refuse":
             return Decision(allowed=False, reason=tool_approvals.REFUSED)
         run = self._store.run(self.run)
@@ -216,7 +220,7 @@ class RunContext:
         try:
             if self._engine.config.agents.unattended == "refuse":
                 judgement = self._engine.judge(draft)
-                if judgement.verdict == "ask":
+                if judgement.verdict == "ask" and not self._engine.is_granted(draft):
                     why = "; ".join(each.text for each in judgement.reasons)
                     return CommandResult(state="rejected", error=f"{why}: {tool_approvals.REFUSED}")
             view = self._engine.submit(draft)

@@ -6,11 +6,12 @@ Task output, notices, schedules, agents and every process inside a run are not p
 from __future__ import annotations
 
 from errands.engine.actor import enclosing_run
+from errands.engine.approval.grants import check_for_task
 from errands.engine.approval.questions import ask_again, expire, turn_down
 from errands.engine.approval.ruling import denied
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Prompt
-from errands.model.approval import PERSONAL, evidence_of, is_unattended
+from errands.model.approval import PERSONAL, evidence_of, is_unattended, scope_of
 from errands.model.errors import (
     AlreadyResolved,
     Ambiguous,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from errands.engine.approval.ruling import Judge, Ruling
     from errands.engine.core import EngineCore
     from errands.engine.submit.submission import Submitter
-    from errands.model.approval import Approval, ApprovalState, StandingApproval
+    from errands.model.approval import Approval, ApprovalState, Scope, StandingApproval
     from errands.model.task import Task
     from errands.model.view import View
     from errands.ports.store import Store
@@ -40,7 +41,7 @@ _enclosing: list[str] = []
 
 
 def approve(
-    core: EngineCore, judging: Judge, task_id: str, *, by: str, door: str, always: bool, shown: int | None
+    core: EngineCore, judging: Judge, task_id: str, *, by: str, door: str, scope: Scope, shown: int | None
 ) -> None:
     _check_person(by, door)
     if is_unattended(by, door) and not core.config.approval.yes:
@@ -50,12 +51,15 @@ def approve(
     question = _question(core, task_id, shown)
     task = store.task(task_id)
     if is_held_call(task):
-        if always:
-            raise BadValue("a call of an agent is approved each time; leave out --always")
-        return _answer_call(core, question, "granted", by=by, door=door)
+        if scope == "always":
+            raise BadValue("a call of an agent is not approved for good; use --task instead of --always")
+        if scope == "task":
+            check_for_task(question)
+        return _answer_call(core, question, "granted", by=by, door=door, scope=scope)
     ruling = ruling_on(store, judging, task)
-    if always:
+    if scope == "always":
         _check_always(task, ruling)
+    scope = scope_of(task, scope)
     starts_schedule = _starts_schedule(core, task)
     evidence = evidence_of(task)
     fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
@@ -67,7 +71,7 @@ def approve(
             run = _asked_run(core, task, question)
             within = core.config.approval.expires
             ask_again(store, task, run, fresh, said, now=now, within=within)
-        elif not store.answer(question.id, "granted", by=by, door=door, now=now):
+        elif not store.answer(question.id, "granted", by=by, door=door, now=now, scope=scope):
             raise _resolved(core, task_id)
         else:
             store.grant(task_id, by=by, door=door, now=now)
@@ -75,7 +79,7 @@ def approve(
                 from errands.engine.triggers.schedules import begin
 
                 begin(store, task, now=now)
-            if always:
+            if scope == "always":
                 store.add_standing_approval(task, by=by, now=now)
     core.bell.ring()
     if said:
@@ -166,10 +170,18 @@ def is_held_call(task: Task) -> bool:
 
 
 def _answer_call(
-    core: EngineCore, question: Approval, state: ApprovalState, *, by: str, door: str, note: str = ""
+    core: EngineCore,
+    question: Approval,
+    state: ApprovalState,
+    *,
+    by: str,
+    door: str,
+    note: str = "",
+    scope: Scope = "once",
 ) -> None:
+    now = core.clock.now()
     with core.store:
-        if not core.store.answer(question.id, state, by=by, door=door, now=core.clock.now(), note=note):
+        if not core.store.answer(question.id, state, by=by, door=door, now=now, note=note, scope=scope):
             raise _resolved(core, question.task_id)
     core.bell.ring_about([question.task_id])
 
@@ -185,6 +197,13 @@ def withdraw_standing_approval(core: EngineCore, name: str, *, by: str, door: st
     with core.store:
         core.store.remove_standing_approval(found[0].digest)
     return found[0]
+
+
+def withdraw_task_approvals(core: EngineCore, task_id: str, *, by: str, door: str) -> int:
+    """Let a person withdraw what was approved for a whole task; return how many approvals that were."""
+    _check_person(by, door)
+    with core.store:
+        return core.store.withdraw_task_approvals(core.resolve(task_id))
 
 
 def ruling_on(store: Store, judging: Judge, task: Task) -> Ruling:

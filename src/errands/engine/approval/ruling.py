@@ -18,17 +18,18 @@ from errands.model.action import Prompt, Sandbox, Shell
 from errands.model.approval import Evidence, digest, evidence_text, read_evidence
 from errands.model.errors import Denied
 from errands.model.record import evolve, record
-from errands.model.verdict import Judgement
+from errands.model.verdict import Judgement, Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from errands.config import Config
     from errands.judge.evidence.repositories import Repositories
     from errands.judge.workspace import FoundProgram
     from errands.model.action import Action, Walls
     from errands.model.options.draft import Draft
+    from errands.model.verdict import Verdict
 
     # Workspaces by directory and by the variables that decide what is found there.
     Seen = dict[tuple[str | None, ...], LocalWorkspace]
@@ -45,13 +46,15 @@ class Ruling:
     project: str
     digest: str
     evidence: str | None = None
+    granted_by: str | None = None  # who approved it for the whole task of the agent that starts it
 
 
 class Judge:
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, allow: Sequence[str] = ()) -> None:
+        """Judge by the rules of the configuration, and by those that `allow` more."""
         self._config = config
         rules = config.approval
-        self._rules = read_rules(allow=rules.allow, ask=rules.ask, deny=rules.deny)
+        self._rules = read_rules(allow=(*rules.allow, *allow), ask=rules.ask, deny=rules.deny)
         # Which entries of a search path are exposed. Looking at all of them for every task would make a
         # submit 60 % slower: 510 instead of 319 us of processor time.
         self._open: dict[tuple[str, str], frozenset[str]] = {}
@@ -75,7 +78,9 @@ class Judge:
 
             watch = watched_line(draft.on)
         if draft.prompt is not None:
-            prompt = Prompt(text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment="")
+            prompt = Prompt(
+                text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment="", allow=draft.allow
+            )
             if watch:
                 prompt = evolve(prompt, env=draft.env, watch=watch)
             return self.rule_again(prompt, environ)
@@ -95,13 +100,19 @@ class Judge:
         """Judge what a task would run now, in the environment it was submitted with."""
         if not isinstance(action, Prompt):
             return self._judged(action, environ, {})
-        # A prompt does nothing by itself, and every call of its agent is judged; but the command that watches
-        # for its event is run.
+        # A prompt does nothing by itself, and every call of its agent is judged; but a person decides about
+        # what the agent is allowed from the start, and the command that watches for its event is run.
+        grants = _grants(action)
         if not action.watch:
-            judgement = Judgement(verdict="auto")
+            judgement = Judgement(verdict="ask" if grants else "auto", reasons=grants)
             return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
         ruling = self._judged(watched, environ, {})
+        if grants:
+            judged = ruling.judgement
+            verdict: Verdict = "ask" if judged.verdict == "auto" else judged.verdict
+            judged = evolve(judged, verdict=verdict, reasons=(*grants, *judged.reasons))
+            ruling = evolve(ruling, judgement=judged)
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
         return evolve(ruling, action=action, digest=digest(action, evidence))
 
@@ -210,6 +221,14 @@ class _Witness:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         self.repositories.append(self.here.repositories(directory))
         return self.here.git_dangers(directory)
+
+
+def _grants(prompt: Prompt) -> tuple[Reason, ...]:
+    """Return what an agent may do without asking, as reasons to ask about it first."""
+    read_rules(allow=prompt.allow)  # refuse a rule that would allow anything
+    return tuple(
+        Reason(text=f"lets the agent run `{rule}` without asking", kind="grant") for rule in prompt.allow
+    )
 
 
 def denied(judgement: Judgement) -> Denied:

@@ -59,6 +59,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         env=draft.env,
         model=model,
         tools=draft.tools,
+        allow=draft.allow,
         depth=depth,
         budget={**settings.get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,

@@ -11,7 +11,7 @@ from errands.engine.submit.draft_trigger import drafted_trigger
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
 from errands.model.action import Shell
-from errands.model.approval import SAID_YES, way_in
+from errands.model.approval import SAID_YES, scope_of, way_in
 from errands.model.errors import BadValue, Cycle, ErrandsError, NotFound, StoreError, unknown_task
 from errands.model.record import evolve
 from errands.model.task import Task
@@ -176,11 +176,11 @@ class Submitter:
             check_fan_out(self._store, self._config, draft.parent, draft.created_by or "")
         judgement = ruling.judgement
         way = None if draft.propose else self._way(judgement, draft.consent)
-        always = self._store.standing_approvals(ruling.digest) if way is None and not draft.propose else []
+        approver = None if way is not None or draft.propose else self._earlier_approver(ruling)
         run = None
         is_recurring = False
         while run is None and not is_recurring:
-            task = self._task(draft, ruling, way, always[0].by if always else None, ids, now)
+            task = self._task(draft, ruling, way, approver, ids, now)
             if recurring(task.trigger) is None:
                 run = self._store.add_task(task, not_before=_due(task, now))
             else:
@@ -251,22 +251,28 @@ class Submitter:
         if task.state == "proposed":
             return ask(self._store, task, run, reasons, now=now, within=within)
         if way in ("typed", "yes"):
-            self._store.ask(task, run, reasons, now=now, expires_at=now + within, is_granted=True)
+            scope = scope_of(task, "once")
+            self._store.ask(task, run, reasons, now=now, expires_at=now + within, granted=scope)
         return None
+
+    def _earlier_approver(self, ruling: Ruling) -> str | None:
+        """Return who approved exactly this before, for good or for the task of the agent that starts it."""
+        always = self._store.standing_approvals(ruling.digest)
+        return f"{always[0].by} (always)" if always else ruling.granted_by
 
     def _task(
         self,
         draft: Draft,
         ruling: Ruling,
         way: Way | None,
-        always: str | None,
+        approver: str | None,
         ids: Mapping[str, str],
         now: datetime,
     ) -> Task:
         environ = os.environ if draft.environ is None else draft.environ
         verdict = ruling.judgement.verdict
-        # Without a question: a standing approval, or harmless.
-        is_unasked = verdict == "auto" or always is not None
+        # Without a question: an earlier approval, or harmless.
+        is_unasked = verdict == "auto" or approver is not None
         timeout = self._config.runs.timeout
         action = self._action(draft, ruling, environ, is_unasked=is_unasked)
         if isinstance(action, Shell):
@@ -282,10 +288,7 @@ class Submitter:
             is_limited = is_recurring or "agents.timeout" in self._config.origin
             timeout = self._config.agents.timeout if is_limited else None
         who = self._environments.who
-        if way is not None:
-            by: str | None = self._approver(way, who, draft.door)
-        else:
-            by = None if always is None else f"{always} (always)"
+        by = approver if way is None else self._approver(way, who, draft.door)
         owner = draft.owner or self._environments.session or "user"
         self._check_lane(lane)
         trigger = drafted_trigger(draft, self._config, now=now)

@@ -22,6 +22,7 @@ from errands.frontends.chat.messages import Messages
 from errands.frontends.chat.output import Output
 from errands.frontends.chat.questions import FRONTEND, Questions
 from errands.frontends.tools.turn import send, stream_answer
+from errands.model.approval import chosen_scope
 from errands.model.errors import ErrandsError
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
@@ -155,8 +156,9 @@ class ChatSession:
     def _answer_verb(self, typed: Typed) -> None:
         arguments = typed.arguments
         if typed.name == "approve":
-            self.questions.answer(arguments.id, yes=True, always=arguments.always)
-        elif arguments.always:
+            scope = chosen_scope(task=arguments.task, always=arguments.always)
+            self.questions.answer(arguments.id, yes=True, scope=scope)
+        elif arguments.always or arguments.task:
             self.say(*self.line.printed(typed, self._look).rstrip("\n").split("\n"))
         else:
             self.questions.answer(arguments.id, yes=False, note=arguments.note or "")

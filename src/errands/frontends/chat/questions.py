@@ -10,6 +10,10 @@ from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue
 from errands.ports.store import Query
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.approval import Scope
+
 FRONTEND = "chat"
 
 
@@ -57,7 +61,7 @@ class Questions:
         self._shown.add(number)
         self._open[task_id] = number
 
-    def answer(self, prefix: str, *, yes: bool, always: bool = False, note: str = "") -> None:
+    def answer(self, prefix: str, *, yes: bool, scope: Scope = "once", note: str = "") -> None:
         """Approve or reject a task; without an id, the one that the only open question is about."""
         task_id = self._find(prefix)
         number = self.open.get(task_id)
@@ -66,17 +70,17 @@ class Questions:
             question = self._engine.get(task_id).question
             number = None if question is None else question.id
             self._output.lines(*self._line.describe(task_id, self._output.look))
-        self.decide(task_id, number, yes=yes, always=always, note=note)
+        self.decide(task_id, number, yes=yes, scope=scope, note=note)
 
     def decide(
-        self, task_id: str, number: int | None, *, yes: bool, always: bool = False, note: str = ""
+        self, task_id: str, number: int | None, *, yes: bool, scope: Scope = "once", note: str = ""
     ) -> None:
         """Record the answer to exactly the question that the person saw."""
         before = self._engine.summaries([task_id])[0].state
         if yes:
             self.rejected.discard(task_id)
             by = self._who if self._is_person else f"{self._who}{SAID_YES}"  # which approval.yes can forbid
-            self._engine.approve(task_id, by=by, door=FRONTEND, question=number, always=always)
+            self._engine.approve(task_id, by=by, door=FRONTEND, question=number, scope=scope)
             said = f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} continues"
         else:
             self.rejected.add(task_id)

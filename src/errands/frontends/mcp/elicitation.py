@@ -9,23 +9,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
+from errands.engine.actor import LAUNCHED
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.client import Client
 from errands.frontends.mcp.frontend import NAME, Frontend
 from errands.model.action import Shell
-from errands.model.approval import Approval
+from errands.model.approval import Approval, chosen_scope
 from errands.model.errors import ErrandsError
 from errands.model.text.sanitise import line
 
 _LOG = logging.getLogger("errands.mcp")
-_APPROVE = "approve"
+_APPROVE, _SCOPE = "approve", "scope"
 _LONGEST_COMMAND = 4000
 _MOST_LINES = 60
 _READ = timedelta(seconds=1)  # no person reads a form and declines it faster; `codex exec` takes 7 ms
-_SCHEMA = {
+_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         _APPROVE: {
@@ -37,6 +39,14 @@ _SCHEMA = {
     },
     "required": [_APPROVE],
 }
+_SCOPES = {
+    "type": "string",
+    "title": "How often",
+    "description": "once, or in the rest of the agent's task again without asking",
+    "enum": ["once", "task"],
+    "default": "once",
+}
+_AGENT_SCHEMA = {**_SCHEMA, "properties": {**_SCHEMA["properties"], _SCOPE: _SCOPES}}
 
 
 def open_questions(frontend: Frontend, call: Call) -> list[Approval]:
@@ -71,7 +81,9 @@ def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
         what, shown = f"What the agent of task {view.id} wants to do next", []
     reasons = [f"- {line(each.text)}" for each in question.reasons]
     text = [f"{what} needs your approval:", "", *shown, "", f"in {line(view.cwd)}", *reasons]
-    return ElicitRequestFormParams(message="\n".join(text), requested_schema=_SCHEMA)
+    is_of_an_agent = view.state != "proposed" or view.created_by.startswith(LAUNCHED)
+    schema = _AGENT_SCHEMA if is_of_an_agent else _SCHEMA
+    return ElicitRequestFormParams(message="\n".join(text), requested_schema=schema)
 
 
 def requests(frontend: Frontend, questions: list[Approval]) -> dict[str, ElicitRequest]:
@@ -91,7 +103,8 @@ def answer(frontend: Frontend, call: Call, client: Client, question: Approval, r
     engine, by = frontend.engine.engine, frontend.person(call.caller)
     try:
         if agreed is True:
-            engine.approve(question.task_id, by=by, door=NAME, question=question.id)
+            scope = chosen_scope(task=(result.content or {}).get(_SCOPE) == "task", always=False)
+            engine.approve(question.task_id, by=by, door=NAME, scope=scope, question=question.id)
         else:
             note = f"declined in {client.name}"
             view = engine.reject(question.task_id, by=by, door=NAME, note=note, question=question.id)

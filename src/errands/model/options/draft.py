@@ -73,6 +73,7 @@ class Draft:
     agent: str | None = None
     model: str | None = None
     tools: tuple[str, ...] | None = None
+    allow: tuple[str, ...] = ()
     fork: str | None = None
     budget: Mapping[str, int] = {}
     environ: Mapping[str, str] | None = None

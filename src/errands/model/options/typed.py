@@ -93,5 +93,6 @@ class PromptOptions(CommonOptions, total=False):
     agent: str | None
     model: str | None
     tools: str | Iterable[str] | None
+    allow: str | Iterable[str] | None
     fork: str | None
     budget: Mapping[str, int] | None

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
-    from errands.model.approval import Approval, ApprovalState, AuditEntry, StandingApproval
+    from errands.model.approval import Approval, ApprovalState, AuditEntry, Scope, StandingApproval
     from errands.model.run import Run
     from errands.model.task import Task
     from errands.model.verdict import Reason
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
             *,
             now: datetime,
             expires_at: datetime,
-            is_granted: bool = False,
+            granted: Scope | None = None,
         ) -> Approval:
-            """Add a question about a task; `is_granted` if the answer was given before it was asked."""
+            """Add a question about a task; `granted` if the answer was given before it was asked."""
 
         def question(self, task_id: str) -> Approval | None:
             """Return the question about a task that waits for an answer."""
@@ -47,9 +47,23 @@ if TYPE_CHECKING:
             """Complete a unique prefix of the id of a removed task that the audit knows."""
 
         def answer(
-            self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
+            self,
+            approval_id: int,
+            state: ApprovalState,
+            *,
+            by: str,
+            door: str,
+            now: datetime,
+            note: str = "",
+            scope: Scope = "once",
         ) -> bool:
             """Answer a question; False when it was answered before."""
+
+        def task_approvals(self, task_id: str) -> list[Approval]:
+            """List the approvals in force for a whole task: of it, and of what its runs started."""
+
+        def withdraw_task_approvals(self, task_id: str) -> int:
+            """Let the approvals for a whole task cover nothing more; return how many there were."""
 
         def recent_refusals(self, *, since: datetime) -> list[str]:
             """Return what a person refused: name, description and command or prompt, a line each."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import ApprovalState
+    from errands.model.approval import ApprovalState, Scope
     from errands.model.run import Run
     from errands.model.task import Task
 
@@ -74,12 +74,22 @@ _FAMILY = """
     )
 """
 
+# What a person approved for a whole task: a question about it, or about a task that one of its runs started.
+_FOR_TASK = """
+    approvals.scope = 'task' AND approvals.state = 'granted'
+    AND (tasks.id = ? OR (tasks.created_by > ? AND tasks.created_by < ?))
+"""
+
 KEEP_ANSWERS = f"""
     INSERT INTO past_approvals ({_PAST}, created_by, removed_at)
     SELECT {_APPROVAL.columns}, {_ENTRY.columns}, tasks.created_by, ? {_ASKED}
     WHERE tasks.seq = ? AND approvals.state <> 'waiting'
     ORDER BY approvals.id
 """
+
+
+def _family(task_id: str) -> tuple[str, str, str]:
+    return task_id, f"run {task_id}.", f"run {task_id}/"
 
 
 class ApprovalRows(Table):
@@ -91,18 +101,20 @@ class ApprovalRows(Table):
         *,
         now: datetime,
         expires_at: datetime,
-        is_granted: bool = False,
+        granted: Scope | None = None,
     ) -> Approval:
-        asked = micros(now)
+        asked, is_granted = micros(now), granted is not None
         answer = (task.approved_by, asked, task.door) if is_granted else (None, None, None)
         state: ApprovalState = "granted" if is_granted else "waiting"
+        scope = granted or "once"
         written = _reasons_text(reasons)
         number = self.db.write(
             """
-            INSERT INTO approvals (task, run, digest, reasons, asked_at, expires_at, state, by, at, door)
-            VALUES ((SELECT seq FROM tasks WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO approvals (task, run, digest, reasons, asked_at, expires_at, state, by, at, door,
+                                   scope)
+            VALUES ((SELECT seq FROM tasks WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            (task.id, run, task.digest, written, asked, micros(expires_at), state, *answer),
+            (task.id, run, task.digest, written, asked, micros(expires_at), state, *answer, scope),
         ).lastrowid
         return Approval(
             id=number or 0,
@@ -116,6 +128,7 @@ class ApprovalRows(Table):
             by=answer[0],
             at=now if is_granted else None,
             door=answer[2],
+            scope=scope,
         )
 
     def question(self, task_id: str) -> Approval | None:
@@ -166,15 +179,23 @@ class ApprovalRows(Table):
         raise Ambiguous(f"{prefix!r} matches several tasks: {', '.join(ids[:5])}; type more letters")
 
     def answer(
-        self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
+        self,
+        approval_id: int,
+        state: ApprovalState,
+        *,
+        by: str,
+        door: str,
+        now: datetime,
+        note: str = "",
+        scope: Scope = "once",
     ) -> bool:
         is_answered = bool(
             self.db.write(
                 """
-                UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?
+                UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?, scope = ?
                 WHERE id = ? AND state = 'waiting'
                 """,
-                (state, utf8(by), door, micros(now), utf8(note), approval_id),
+                (state, utf8(by), door, micros(now), utf8(note), scope, approval_id),
             ).rowcount
         )
         if is_answered and state == "refused":
@@ -189,6 +210,20 @@ class ApprovalRows(Table):
                 (micros(now), approval_id),
             )
         return is_answered
+
+    def task_approvals(self, task_id: str) -> list[Approval]:
+        return self._approvals(f"WHERE {_FOR_TASK} ORDER BY approvals.id", *_family(task_id))
+
+    def withdraw_task_approvals(self, task_id: str) -> int:
+        return self.db.write(
+            f"""
+            UPDATE approvals SET scope = 'once'
+            WHERE scope = 'task' AND state = 'granted'
+            AND id IN (SELECT approvals.id FROM approvals JOIN tasks ON tasks.seq = approvals.task
+                       WHERE {_FOR_TASK})
+            """,
+            _family(task_id),
+        ).rowcount
 
     def recent_refusals(self, *, since: datetime) -> list[str]:
         return self.first_column("SELECT text FROM refusals WHERE at > ? ORDER BY at DESC", (micros(since),))

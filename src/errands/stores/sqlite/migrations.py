@@ -371,7 +371,15 @@ FROM tasks WHERE parent IS NOT NULL GROUP BY parent;
 DROP TABLE ended_sessions;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS, _PARENTS)
+# What a yes covers.
+_SCOPES = """
+ALTER TABLE approvals ADD COLUMN scope TEXT NOT NULL DEFAULT 'once'
+    CHECK (scope IN ('once', 'task', 'always'));
+ALTER TABLE past_approvals ADD COLUMN scope TEXT NOT NULL DEFAULT 'once';
+CREATE INDEX approvals_for_tasks ON approvals (task) WHERE scope = 'task';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS, _PARENTS, _SCOPES)
 
 
 def statements(script: str) -> list[str]:

@@ -6,6 +6,8 @@ from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import answerable
+from errands.model.approval import chosen_scope
+from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def approve(context: Context, arguments: Arguments) -> int:
         before.id,
         by=by,
         door=door,
-        always=arguments.always,
+        scope=chosen_scope(task=arguments.task, always=arguments.always),
         question=before.question.id if before.question else None,
     )
     if person and not arguments.json and not arguments.quiet:
@@ -44,7 +46,7 @@ def approve(context: Context, arguments: Arguments) -> int:
 def reject(context: Context, arguments: Arguments) -> int:
     from errands.engine.actor import actor
 
-    if arguments.always:
+    if arguments.always or arguments.task:
         return _withdraw(context, arguments)
     view = context.engine.reject(
         _waiting(context, arguments.id),
@@ -66,6 +68,10 @@ def _withdraw(context: Context, arguments: Arguments) -> int:
     from errands.frontends.cli.approval.confirm import visible
 
     by, door = actor(context.environ), door_of(person=is_person())
+    if arguments.task:
+        count = context.engine.withdraw_task_approvals(arguments.id, by=by, door=door)
+        context.say(f"withdrawn: {plural(count, 'approval')} for the whole task")
+        return 0
     gone = context.engine.withdraw_standing_approval(arguments.id, by=by, door=door)
     context.say(f"needs approval again: {visible(gone.command)}")
     return 0
@@ -96,6 +102,10 @@ VERBS = (
                 help="also approve the same command in the same directory from now on; not possible for "
                 "shells, interpreters, wrappers and scripts",
             ),
+            Option(
+                flags=("--task",),
+                help="also approve the same command or call in the rest of the agent's task",
+            ),
             *REPLY,
         ),
         operands=(ID,),
@@ -104,6 +114,7 @@ VERBS = (
             ("errands show rm-8c", "the whole command and the reasons"),
             ("errands approve rm-8c", ""),
             ("errands approve --wait rm-8c", "and stay until it ends"),
+            ("errands approve --task ask-3f", "and do not ask about this again in the agent's task"),
         ),
     ),
     Verb(
@@ -117,6 +128,10 @@ VERBS = (
             Option(
                 flags=("--always",),
                 help="withdraw an approval given with --always; ID is its name in errands audit --always",
+            ),
+            Option(
+                flags=("--task",),
+                help="withdraw what was approved for a whole task, with --task or --allow; ID is the task",
             ),
             JSON,
         ),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
-    from errands.model.approval import AuditEntry
+    from errands.model.approval import Approval, AuditEntry
     from errands.text import Colour
 
 USUAL = 50
@@ -36,6 +36,7 @@ ALWAYS_COLUMNS = (
     Column(title="DIRECTORY", flex=2),
     Column(title="COMMAND", flex=1, least=12),
 )
+SCOPES = {"task": "for the task", "always": "always"}
 COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused": "red"}
 
 
@@ -109,12 +110,17 @@ def _rows(found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
         yield (
             local(asked.asked_at),
             Cell(text=asked.task_id, colour="bold"),
-            Cell(text=asked.state, colour=COLOURS.get(asked.state, "")),
+            Cell(text=_answer(asked), colour=COLOURS.get(asked.state, "")),
             line(asked.by or ""),
             line(asked.door or ""),
             _then(each),
             masked(_command(each)),
         )
+
+
+def _answer(asked: Approval) -> str:
+    """Return the answer, and what it covers if that is more than the question."""
+    return asked.state if asked.scope == "once" else f"{asked.state}, {SCOPES[asked.scope]}"
 
 
 def _command(each: AuditEntry) -> str:
@@ -139,7 +145,7 @@ def _facts(each: AuditEntry) -> Iterator[tuple[str, str]]:
     yield "command" if call_of(asked) is None else "call", masked(_command(each))
     yield "directory", masked(each.cwd)
     yield "because", "\n".join(masked(reason.text) for reason in asked.reasons)
-    yield "answer", asked.state + (f" at {local(asked.at)}" if asked.at else "")
+    yield "answer", _answer(asked) + (f" at {local(asked.at)}" if asked.at else "")
     yield "by", line(asked.by or "") + (f" ({line(asked.door)})" if asked.door else "")
     yield "then", _then(each)
     yield "note", masked(asked.note)
