@@ -123,7 +123,7 @@ class Engine(EngineCore):
         if self._cached_judge is None:
             from errands.engine.approval.ruling import Judge
 
-            self._cached_judge = Judge(self.config)
+            self._cached_judge = Judge(self.config, self.home)
         return self._cached_judge
 
     @property

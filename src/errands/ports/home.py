@@ -61,6 +61,10 @@ class Home:
         """The lock of the process that watches event sources: there is one at a time."""
         return f"{self.path}/listener.lock"
 
+    def private(self, project: str) -> str:
+        """The home directory of the sandboxes of a project, by a digest of its path."""
+        return f"{self.path}/homes/{project}"
+
     def run(self, run_id: str) -> str:
         """The directory of a run."""
         return f"{self.path}/runs/{run_id}"

@@ -9,6 +9,7 @@
     held              how long an agent has waited for others
     speech            what an agent in a chat says, as it is generated
     event.json        the events that caused the run
+    files/            all that a task in a sandbox may write to
 
 Everything else in it belongs to the task. Shims load this module, too, so it imports next to nothing.
 """
@@ -34,6 +35,7 @@ CONTROL = "control"
 WAIT = "held"
 SPEECH = "speech"
 EVENT_FILE = "event.json"
+FILES = "files"
 TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never run
 
 NOTE_SIZE = 64  # bytes before the ring buffer itself
@@ -85,7 +87,25 @@ def files_in(directory: str) -> list[str]:
         names = sorted(os.listdir(directory))
     except OSError:
         return []
-    return [name for name in names if name not in _OURS and not name.startswith("record.")]
+    found = [name for name in names if name not in _OURS and not name.startswith("record.")]
+    if FILES in found and os.path.isdir(own_files(directory)):
+        found.remove(FILES)
+        found += [f"{FILES}/{name}" for name in files_in(own_files(directory))]
+    return found
+
+
+def own_files(directory: str) -> str:
+    """Return the part of a run directory that a task in a sandbox has."""
+    return f"{directory}/{FILES}"
+
+
+def make_own_files(directory: str) -> None:
+    """Create the part of a run directory that a task in a sandbox has."""
+    for each in (directory, own_files(directory)):
+        try:
+            _make(each)
+        except FileExistsError:
+            pass
 
 
 def remove_tree(directory: str) -> None:
@@ -262,11 +282,18 @@ def reported_progress(directory: str) -> Progress | None:
     """Return the progress that a task reported explicitly."""
     from errands.model.text import progress
 
-    try:
-        with open(f"{directory}/{PROGRESS}", "rb") as file:
-            return progress.parse(file.read(4096).decode("utf-8", "replace").strip())
-    except OSError:
-        return None
+    for path in (f"{directory}/{PROGRESS}", f"{own_files(directory)}/{PROGRESS}"):
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            return progress.parse(os.read(file, 4096).decode("utf-8", "replace").strip())
+        except OSError:
+            continue
+        finally:
+            os.close(file)
+    return None
 
 
 def recognised_progress(output: OutputPort, directory: str) -> Progress | None:

@@ -55,6 +55,20 @@ class Step:
 
 
 @record
+class Walls:
+    """A sandbox around the commands of a run: `program` starts them, with `words` and a `seccomp` filter.
+
+    `unprotected` are names in directories that may not change, but cannot be mounted, because they are
+    missing ("") or links; the shim looks at them after the run.
+    """
+
+    program: str
+    words: tuple[str, ...]
+    seccomp: bytes
+    unprotected: Mapping[str, Mapping[str, str]] = {}
+
+
+@record
 class Launch:
     """All that a shim needs to know about an attempt at a run.
 
@@ -80,6 +94,7 @@ class Launch:
     input: Input = "none"
     may_wait: bool = False
     may_be_warm: bool = False
+    walls: Walls | None = None
 
 
 @record

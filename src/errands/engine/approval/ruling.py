@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.daemon.sandbox import bubblewrap
 from errands.judge.evidence.evidence import DEFAULT_PATH
 from errands.judge.evidence.local_workspace import TEMPORARY, LocalWorkspace
 from errands.judge.judge import judge
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from errands.model.action import Action, Walls
     from errands.model.options.draft import Draft
     from errands.model.verdict import Verdict
+    from errands.ports.home import Home
 
     # Workspaces by directory and by the variables that decide what is found there.
     Seen = dict[tuple[str | None, ...], LocalWorkspace]
@@ -50,9 +50,10 @@ class Ruling:
 
 
 class Judge:
-    def __init__(self, config: Config, *, allow: Sequence[str] = ()) -> None:
+    def __init__(self, config: Config, home: Home | None = None, *, allow: Sequence[str] = ()) -> None:
         """Judge by the rules of the configuration, and by those that `allow` more."""
         self._config = config
+        self._home = "" if home is None else home.path
         rules = config.approval
         self._rules = read_rules(allow=(*rules.allow, *allow), ask=rules.ask, deny=rules.deny)
         # Which entries of a search path are exposed. Looking at all of them for every task would make a
@@ -123,7 +124,11 @@ class Judge:
             seen[place] = LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell)
         witness = _Witness(seen[place])
         if walls != "none":
+            from errands.engine.walls.bubblewrap import bubblewrap
+            from errands.engine.walls.mounts import check_project
+
             bubblewrap()
+            check_project(witness.project, home=self._home)
             action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
         judgement = judge(
             action.commands,

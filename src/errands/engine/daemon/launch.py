@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from errands.config import Config
 from errands.engine.log_header import log_header
 from errands.model.action import Prompt, Shell, written
-from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.span import caller, executing
 from errands.model.task import Task
@@ -82,7 +81,11 @@ class LaunchBuilder:
             and limits.nice is None
             and self._backend(action.agent) in WARM_BACKENDS,
         )
-        return launch if sandbox is None else self._sandboxed(launch, sandbox)
+        if sandbox is None:
+            return launch
+        from errands.engine.walls.sandbox import sandboxed
+
+        return sandboxed(launch, sandbox, self._home)
 
     def _backend(self, agent: str) -> object:
         from errands.config.backends import settings_of
@@ -111,25 +114,6 @@ class LaunchBuilder:
     def _step(self, role: Role, command: Command) -> Step:
         argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
         return Step(role=role, argv=argv, label=written(command))
-
-    def _sandboxed(self, launch: Launch, sandbox: Sandbox) -> Launch:
-        from errands.engine.daemon.sandbox import sandboxed
-
-        steps = [
-            evolve(
-                step,
-                argv=sandboxed(
-                    step.argv,
-                    sandbox,
-                    cwd=launch.cwd,
-                    run_dir=launch.directory,
-                    home=self._home.path,
-                    person=launch.base.get("HOME", ""),
-                ),
-            )
-            for step in launch.steps
-        ]
-        return evolve(launch, steps=tuple(steps))
 
     def _environment(self, digest: str) -> tuple[Mapping[str, str], Place | None]:
         """Return a submitter's environment, and the span in which it submitted.

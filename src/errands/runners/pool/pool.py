@@ -22,6 +22,7 @@ from errands.runners.pool.adoption import Adoption
 from errands.runners.pool.zygote_channel import Channel
 from errands.runners.shim import run_record
 from errands.runners.shim.run_record_writer import SCARCE
+from errands.runners.shim.wire import start_message
 from errands.runners.system import system
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class ShimPool:
         return Alive(run_id=run_id, attempt=attempt, pid=found.pid)
 
     def _assign(self, shim: Shim, launch: Launch) -> None:
-        message = _start_message(launch)
+        message = start_message(launch)
         if shim.base is not launch.base:  # most runs have the same base as the previous one
             message["base"] = dict(launch.base)
         shim.launch, shim.base = launch, launch.base
@@ -376,25 +377,3 @@ def wait_for(pid: int) -> int:
         return os.waitpid(pid, 0)[1]
     except ChildProcessError:
         return 0  # other code in this process waits for all children
-
-
-def _start_message(launch: Launch) -> dict[str, Any]:
-    """Return the message that starts a run, without the base environment, which most runs share."""
-    return {
-        "op": "start",
-        "run": launch.run_id,
-        "attempt": launch.attempt,
-        "dir": launch.directory,
-        "header": launch.header,
-        "steps": [(step.role, list(step.argv), step.label) for step in launch.steps],
-        "cwd": launch.cwd,
-        "env": dict(launch.env),
-        "cap": launch.cap,
-        "timeout": launch.timeout,
-        "idle": launch.idle,
-        "grace": launch.grace,
-        "limits": dict(launch.limits),
-        "nice": launch.nice,
-        "input": launch.input,
-        "may_wait": launch.may_wait,
-    }

@@ -16,6 +16,7 @@ from errands.runners.shim.program import explain_directory, explain_start, resol
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
+from errands.runners.shim.walls import enclosed, set_aside
 from errands.runners.system import tree
 from errands.runners.system.signals import signal
 
@@ -137,7 +138,8 @@ class Run:
             self._ends_at = began + launch["timeout"]
         if launch["idle"] is not None:
             self._idle_for = launch["idle"]
-        self._env[MARK] = self.directory
+        if launch["walls"] is None:
+            self._env[MARK] = self.directory
         if launch["input"] != "none":
             self._input = StdinSocket(self.directory, self._shim.poll, is_terminal=launch["input"] == "pty")
         if self._input is not None and launch["input"] == "pipe":
@@ -210,9 +212,13 @@ class Run:
             os.chdir(launch["cwd"])
         except OSError as error:
             raise OSError(error.errno, explain_directory(launch["cwd"], error)) from None
-        path = resolve(name, self._env)
+        path, env = resolve(name, self._env), self._env
         if launch["nice"] is not None and os.path.isfile(path) and os.access(path, os.X_OK):
             path, argv = with_nice(launch["nice"], path, argv)
+        inherited: list[int] = []
+        if launch["walls"] is not None:
+            argv, inherited = enclosed(launch["walls"], argv, self._env)
+            path, env = argv[0], {MARK: self.directory}
         if launch["input"] == "pty":
             theirs, into = self._pump.open_terminal()
             assert self._input is not None
@@ -234,7 +240,7 @@ class Run:
                 (os.POSIX_SPAWN_DUP2, out, 2),
             ]
         try:
-            self._leader = self._shim.spawn(path, argv, self._env, actions)
+            self._leader = self._shim.spawn(path, argv, env, actions)
             self._shim.is_alone = False
             self._shim.groups.append(self._leader)
         except OSError as error:
@@ -245,6 +251,8 @@ class Run:
             raise OSError(0, f"cannot start {name!r}: {error}") from None
         finally:
             os.chdir("/")
+            for file in inherited:
+                os.close(file)
         if launch["input"] == "pty":
             self._close_output_end()  # a terminal ends only when all of its users have closed it
 
@@ -342,6 +350,8 @@ class Run:
             self._terminate(LEFTOVER_GRACE)
             self._kill()
         self._pump.drain()
+        for said in () if self._launch["walls"] is None else set_aside(self._launch["walls"], self.id):
+            self._log_line(f"{said}\n")
         self._pump.close()
         if self._input is not None:
             self._input.close()

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from errands.ports.runner import Launch, Walls
+
 
 def frame(message: Any) -> bytes:
     """Pack one message: four bytes of length, then the message."""
@@ -40,3 +42,35 @@ class Frames:
             start = end
         self._rest = rest[start:]
         return messages
+
+
+def start_message(launch: Launch) -> dict[str, Any]:
+    """Return the message that starts a run, without the base environment, which most runs share."""
+    return {
+        "op": "start",
+        "run": launch.run_id,
+        "attempt": launch.attempt,
+        "dir": launch.directory,
+        "header": launch.header,
+        "steps": [(step.role, list(step.argv), step.label) for step in launch.steps],
+        "cwd": launch.cwd,
+        "env": dict(launch.env),
+        "cap": launch.cap,
+        "timeout": launch.timeout,
+        "idle": launch.idle,
+        "grace": launch.grace,
+        "limits": dict(launch.limits),
+        "nice": launch.nice,
+        "input": launch.input,
+        "may_wait": launch.may_wait,
+        "walls": None if launch.walls is None else _plain(launch.walls),
+    }
+
+
+def _plain(walls: Walls) -> dict[str, Any]:
+    return {
+        "program": walls.program,
+        "words": list(walls.words),
+        "seccomp": walls.seccomp,
+        "unprotected": {directory: dict(names) for directory, names in walls.unprotected.items()},
+    }

@@ -168,6 +168,7 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
         "nice": None,
         "input": "none",
         "may_wait": False,
+        "walls": None,
     }
     for time in range(_PREWARM_RUNS):
         ours.send(frame(message | {"dir": f"{directory}.{time}"}))

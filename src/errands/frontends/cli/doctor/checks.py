@@ -204,7 +204,7 @@ def _sandbox() -> Finding:
     """Try --sandbox; many containers do not allow it."""
     import subprocess
 
-    from errands.engine.daemon.sandbox import bubblewrap
+    from errands.engine.walls.bubblewrap import bubblewrap
 
     try:
         words = (bubblewrap(), "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "/bin/true")

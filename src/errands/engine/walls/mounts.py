@@ -1,0 +1,263 @@
+"""The mounts of a sandbox: an allow-list. What is not named here does not exist inside.
+
+So other projects, secrets, the store of Errands and the sockets of services need no list of their own. The
+project is writable except where something in it could run outside later, such as git's hooks; the home
+directory is a private one for each project, which keeps the caches of its tools warm.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+
+from errands.judge.workspace import is_within
+from errands.model.errors import BadValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu", "/sys")
+_SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+# In a project, these decide what programs outside of the sandbox run.
+PROTECTED = (
+    ".git", ".hg", ".jj", ".claude", ".codex", ".agents", ".opencode", ".gemini", ".cursor", ".vscode",
+    ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml",
+)  # fmt: skip
+# Tools, and what they have fetched already, in a person's home directory.
+TOOLS = (
+    ".cargo/bin", ".cargo/registry", ".cargo/git", ".rustup", ".pyenv", ".nvm", ".volta", ".asdf", ".rbenv",
+    ".sdkman", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/mise", ".local/share/pnpm",
+    ".local/pipx", ".local/share/pipx", ".bun", ".deno", "go/pkg/mod", "go/bin", ".m2/repository",
+    ".gradle/wrapper", ".dotnet", ".nuget/packages", ".gitconfig", ".config/git/ignore", "miniconda3",
+    "anaconda3", "miniforge3",
+)  # fmt: skip
+# Names in a home directory that no sandbox gets to see, wherever PATH leads.
+_PRIVATE = (
+    ".aws", ".azure", ".config", ".docker", ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings",
+    ".netrc", ".npmrc", ".password-store", ".pgpass", ".pypirc", ".ssh", ".claude", ".codex", ".mozilla",
+)  # fmt: skip
+# What the kernel lets uid 0 change or read although it has no capability.
+_ROOT_READ_ONLY = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sysrq-trigger")
+_ROOT_EMPTY_FILES = (
+    "/proc/kcore", "/proc/keys", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup",
+    "/proc/slabinfo", "/proc/timer_list", "/proc/kallsyms",
+)  # fmt: skip
+_ROOT_EMPTY = ("/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security")
+_closed: dict[int, tuple[str, ...]] = {}
+
+
+def check_project(project: str, *, home: str) -> None:
+    """Refuse a project that is more than a project, because all of it would be writable."""
+    real = os.path.realpath(project)
+    homes = [os.path.realpath(each) for each in (_own_home(), os.environ.get("HOME", "")) if each]
+    # A `pwd` entry of `/` is no home directory.
+    if real == "/" or any(is_within(each, real) for each in homes if each != "/"):
+        raise BadValue(f"{project} is too much for a sandbox to write to; start it in a project below it")
+    if home and is_within(real, os.path.realpath(home)):
+        raise BadValue(f"{project} belongs to Errands itself; start a sandbox in another directory")
+
+
+def mounts(
+    projects: Sequence[str], *, person: str, path: str, store: str, own: Sequence[str], network: bool
+) -> tuple[str, ...]:
+    """Return bubblewrap's words for all mounts.
+
+    `person` is the home directory that HOME names, `path` the search path, `store` the home of Errands; `own`
+    are the directories in it that the task may write to.
+    """
+    words: list[str] = []
+    readable = [each for each in _SYSTEM if os.path.isdir(each)]
+    for each in readable:
+        words += ("--ro-bind", each, each)
+    for each in _SYSTEM_LINKS:
+        if os.path.islink(each):
+            words += ("--symlink", os.readlink(each), each)
+        elif os.path.isdir(each):
+            words += ("--ro-bind", each, each)
+    words += ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--symlink", "/run", "/var/run")
+    words += ("--perms", "1777", "--tmpfs", "/var/tmp", "--perms", "1777", "--tmpfs", "/tmp")
+    for each in ("/run/current-system", *([os.path.realpath("/etc/resolv.conf")] if network else [])):
+        if is_within(each, "/run") and os.path.exists(each):
+            words += ("--ro-bind", each, each)
+    words += _root_words() if os.geteuid() == 0 else ()
+    tools = [*home_tools(person)]
+    covered = [*readable, *_SYSTEM_LINKS, *tools, *projects]
+    tools += _programs([*path.split(":"), *_environments(projects)], person, covered)
+    for each in dict.fromkeys(tools):
+        words += ("--ro-bind", each, each)
+    for project in projects:
+        words += _project_words(project)
+        if is_within(store, project):
+            words += ("--tmpfs", store)
+    for each in own:
+        words += ("--bind", each, each)
+    for each in _sockets_in([*readable, *tools], projects):
+        words += ("--ro-bind", "/dev/null", each)
+    return (*words, "--remount-ro", "/")
+
+
+def unprotected(project: str) -> dict[str, str]:
+    """Return the protected names that cannot be mounted, because they are missing ("") or links."""
+    found: dict[str, str] = {}
+    for name in PROTECTED:
+        path = f"{project}/{name}"
+        if os.path.islink(path):
+            found[name] = os.readlink(path)
+        elif not os.path.lexists(path) or (name == ".git" and _is_empty(path)):
+            found[name] = ""
+    return found
+
+
+def home_tools(person: str) -> list[str]:
+    """Return the tools in a home directory, without links, which could lead to a secret."""
+    home = os.path.realpath(person) if os.path.isabs(person) else "/"
+    if home == "/":
+        return []
+    return [
+        f"{person}/{name}" for name in TOOLS if os.path.lexists(f"{home}/{name}") and _is_there(home, name)
+    ]
+
+
+def _is_there(home: str, name: str) -> bool:
+    return os.path.realpath(f"{home}/{name}") == f"{home}/{name}"
+
+
+def _environments(projects: Sequence[str]) -> list[str]:
+    """Return the programs of virtual environments in a project: their interpreter is elsewhere."""
+    return [f"{project}/{name}/bin" for project in projects for name in (".venv", "venv", "env")]
+
+
+def _project_words(project: str) -> Iterator[str]:
+    real = os.path.realpath(project)
+    for each in dict.fromkeys((project, real)):
+        yield from ("--bind", real, each)
+    for each in dict.fromkeys((project, real)):
+        for name in PROTECTED:
+            path = f"{each}/{name}"
+            if os.path.isfile(path) or os.path.isdir(path):
+                yield from () if os.path.islink(path) else ("--ro-bind", path, path)
+    yield from _repository_words(f"{real}/.git")
+
+
+def _repository_words(marker: str) -> Iterator[str]:
+    """Show the repository of a linked work tree, whose `.git` is a file that leads to it."""
+    try:
+        with open(marker, encoding="utf-8", errors="surrogateescape") as file:
+            word, _, place = file.read(4096).strip().partition(" ")
+        place = os.path.realpath(os.path.join(os.path.dirname(marker), place))
+        common = place
+        if os.path.isfile(f"{place}/commondir"):
+            with open(f"{place}/commondir", encoding="utf-8", errors="surrogateescape") as file:
+                common = os.path.realpath(os.path.join(place, file.read(4096).strip()))
+    except (OSError, ValueError):
+        return
+    if word == "gitdir:" and is_within(place, common) and _is_repository(common):
+        yield from ("--ro-bind", common, common)
+
+
+def _is_repository(directory: str) -> bool:
+    return os.path.isfile(f"{directory}/HEAD") and all(
+        os.path.isdir(f"{directory}/{name}") for name in ("objects", "refs")
+    )
+
+
+def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> Iterator[str]:
+    """Yield what the search path needs: its directories, and all of an installation in front of a `bin`."""
+    homes = {os.path.realpath(each) for each in (person, _own_home()) if each} - {"/"}
+    for entry in dict.fromkeys(entries):
+        if not entry.startswith("/") or not os.path.isdir(entry):
+            continue
+        top = os.path.dirname(entry)
+        is_installation = os.path.basename(entry) in ("bin", "sbin") and (
+            os.path.isdir(f"{top}/lib") or os.path.isfile(f"{top}/pyvenv.cfg")
+        )
+        wanted = [top if is_installation else entry]
+        # An interpreter of a virtual environment is elsewhere.
+        base = os.path.realpath(f"{entry}/python")
+        if is_installation and os.path.isfile(f"{top}/pyvenv.cfg") and os.path.isfile(base):
+            wanted.append(os.path.dirname(os.path.dirname(base)))
+        for each in wanted:
+            if not any(is_within(each, known) for known in covered) and not _is_private(each, homes):
+                yield each
+
+
+def _is_private(path: str, homes: set[str]) -> bool:
+    """Return whether a directory is, holds or lies in something that no sandbox gets to see."""
+    real = os.path.realpath(path)
+    hidden = [f"{home}/{name}" for home in homes for name in _PRIVATE]
+    return (
+        real == "/"
+        or any(is_within(real, each) or (is_within(each, real) and os.path.lexists(each)) for each in hidden)
+        or any(is_within(home, real) for home in homes)
+    )
+
+
+def _root_words() -> Iterator[str]:
+    for each in _ROOT_READ_ONLY:
+        if os.path.exists(each):
+            yield from ("--ro-bind", each, each)
+    for each in _ROOT_EMPTY_FILES:
+        if os.path.exists(each):
+            yield from ("--ro-bind", "/dev/null", each)
+    for each in _ROOT_EMPTY:
+        if os.path.isdir(each):
+            yield from ("--tmpfs", each)
+    if 0 not in _closed:
+        _closed[0] = tuple(_closed_in("/etc"))  # 3 ms; what others may not read there hardly changes
+    for each in _closed[0]:
+        if os.path.isdir(each):
+            yield from ("--tmpfs", each)
+        elif os.path.exists(each):
+            yield from ("--ro-bind", "/dev/null", each)
+
+
+def _closed_in(directory: str) -> Iterator[str]:
+    """Yield what only root may read: inside, uid 0 still counts as the owner."""
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            continue
+        is_open = entry.stat(follow_symlinks=False).st_mode & (
+            stat.S_IXOTH if entry.is_dir(follow_symlinks=False) else stat.S_IROTH
+        )
+        if not is_open:
+            yield entry.path
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _closed_in(entry.path)
+
+
+def _sockets_in(readable: Sequence[str], projects: Sequence[str]) -> list[str]:
+    """Return the sockets below what is mounted: a read-only mount would not keep anything from connecting."""
+    try:
+        with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+            names = [line.rstrip("\n").split(None, 7)[7:] for line in file]
+    except OSError:
+        return []
+    found = dict.fromkeys(os.path.realpath(name[0]) for name in names if name and name[0].startswith("/"))
+    return [
+        each
+        for each in found
+        if any(is_within(each, os.path.realpath(place)) for place in readable)
+        and not any(is_within(each, project) for project in projects)
+        and os.path.exists(each)
+    ]
+
+
+def _is_empty(directory: str) -> bool:
+    try:
+        return not os.path.islink(directory) and not os.listdir(directory)
+    except OSError:
+        return False
+
+
+def _own_home() -> str:
+    """Return the home directory in the system's user database; "" if there is none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        return ""

@@ -1,0 +1,87 @@
+"""Sandboxes: all that the shim needs to start a command in bubblewrap."""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+
+from errands.engine.walls import mounts
+from errands.engine.walls.bubblewrap import bubblewrap
+from errands.engine.walls.seccomp import program
+from errands.engine.walls.variables import inner_variables
+from errands.model.errors import ErrandsError
+from errands.model.record import evolve
+from errands.ports.rundir import EVENT_FILE, PROGRESS, make_own_files, own_files
+from errands.ports.runner import Walls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.action import Sandbox
+    from errands.ports.home import Home
+    from errands.ports.runner import Launch
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without --die-with-parent: a cancelled run has its time to clean up, and the shim ends what is left.
+_NAMESPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--cap-drop", "ALL",
+)  # fmt: skip
+
+
+def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
+    """Return a launch whose commands run in a sandbox."""
+    for project in sandbox.writable:
+        mounts.check_project(project, home=home.path)
+    base = inner_variables(launch.base)
+    person = base.get("HOME", "")
+    files = own_files(launch.directory)
+    private = home.private(blake2b(os.fsencode(sandbox.writable[0]), digest_size=10).hexdigest())
+    try:
+        make_own_files(launch.directory)
+        os.makedirs(private, 0o700, exist_ok=True)
+    except OSError as error:
+        raise ErrandsError(f"cannot prepare the sandbox: {error.strerror}: {error.filename}") from error
+    _link_tools(private, person)
+    events = f"{launch.directory}/{EVENT_FILE}"
+    words = (
+        *_NAMESPACES,
+        *(() if sandbox.network else ("--unshare-net",)),
+        *mounts.mounts(
+            sandbox.writable,
+            person=person,
+            path=launch.env.get("PATH", base.get("PATH", "")),
+            store=home.path,
+            own=(private, files),
+            network=sandbox.network,
+        ),
+        *(("--ro-bind", events, events) if os.path.exists(events) else ()),
+        *("--chdir", launch.cwd),
+    )
+    walls = Walls(
+        program=bubblewrap(),
+        words=words,
+        seccomp=program(os.uname().machine),
+        unprotected={project: mounts.unprotected(project) for project in sandbox.writable},
+    )
+    inner = {"HOME": private, "ERRANDS_RUN_DIR": files, "ERRANDS_PROGRESS": f"{files}/{PROGRESS}"}
+    return evolve(launch, base=base, env={**launch.env, **inner}, walls=walls)
+
+
+def _link_tools(private: str, person: str) -> None:
+    """Let the private home lead to the tools of the real one, as far as the project has none of its own."""
+    for tool in mounts.home_tools(person):
+        *folders, name = tool[len(person) + 1 :].split("/")
+        folder = os.open(private, _FOLDER)
+        try:
+            for each in folders:
+                # A task may have replaced any part of its home by a link to somewhere else.
+                if each not in os.listdir(f"/proc/self/fd/{folder}"):
+                    os.mkdir(each, 0o700, dir_fd=folder)
+                inner = os.open(each, _FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            os.symlink(tool, name, dir_fd=folder)
+        except OSError:
+            pass  # it is there already, or the task put something else in its place
+        finally:
+            os.close(folder)

@@ -1,0 +1,84 @@
+"""A sandbox around a run: how its commands are started in bubblewrap, and what is checked afterwards."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def enclosed(
+    walls: Mapping[str, Any], argv: list[str], env: Mapping[str, str]
+) -> tuple[list[str], list[int]]:
+    """Return the words that start a command in its sandbox, and the open files that they name.
+
+    Mounts and variables go through a file: the command sees the words and the environment of bubblewrap,
+    which is its first process, and variables such as LD_PRELOAD must not reach bubblewrap itself.
+    """
+    seccomp = _filed(walls["seccomp"])
+    try:
+        words = [*walls["words"], "--seccomp", str(seccomp)]
+        for name, value in env.items():
+            words += ("--setenv", name, value)
+        text = "".join([f"{word}\0" for word in words])
+        arguments = _filed(text.encode("utf-8", "surrogateescape"))
+    except BaseException:
+        os.close(seccomp)
+        raise
+    return [walls["program"], "--args", str(arguments), "--", *argv], [seccomp, arguments]
+
+
+def _filed(content: bytes) -> int:
+    """Return a file with this content that the next child inherits."""
+    file = os.memfd_create("walls", 0)
+    with open(file, "wb", closefd=False) as stream:
+        stream.write(content)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def set_aside(walls: Mapping[str, Any], run: str) -> list[str]:
+    """Rename what appeared under protected names, where it could run outside of the sandbox; say so."""
+    said = []
+    for directory, names in walls["unprotected"].items():
+        try:
+            folder = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            for name, link in names.items():
+                if not _is_as_before(folder, name, link):
+                    os.rename(name, f"{name}.{run}", src_dir_fd=folder, dst_dir_fd=folder)
+                    said.append(
+                        f"errands: {name} in {directory} decides what runs outside of the sandbox; "
+                        f"what this run made there is now {name}.{run}"
+                    )
+        except OSError as error:
+            said.append(f"errands: what the run made in {directory} could not be renamed: {error}")
+        finally:
+            os.close(folder)
+    return said
+
+
+def _is_as_before(folder: int, name: str, link: str) -> bool:
+    try:
+        return os.readlink(name, dir_fd=folder) == link
+    except FileNotFoundError:
+        return True
+    except OSError:  # not a link
+        return not link and _is_empty_directory(folder, name)
+
+
+def _is_empty_directory(folder: int, name: str) -> bool:
+    """Return whether this is a directory without anything in it, which runs nothing."""
+    try:
+        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        return not os.listdir(inner)
+    finally:
+        os.close(inner)
