@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from errands.model.errors import UnknownAgent
-from errands.ports.plugin import AGENTS, find, install_hint
+from errands.ports.plugin import AGENTS, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,17 +45,6 @@ def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
 
 
 def backend_of(name: str, backend: str) -> Any:
-    """Return the class of a backend; raise `UnknownAgent` with a hint if it is not installed."""
-    try:
-        kind = find(AGENTS, BUILT_IN, backend)
-    except ModuleNotFoundError as error:
-        hint = install_hint(EXTRAS.get(backend))
-        raise UnknownAgent(
-            f"the agent {name!r} needs {error.name}, which is not installed; {hint}"
-        ) from error
-    if kind is None:
-        raise UnknownAgent(
-            f"unknown backend {backend!r} for agents; known: {', '.join(BUILT_IN)}, "
-            f"and the installed entry points of {AGENTS}"
-        )
-    return kind
+    """Return the class of a backend; raise `UnknownAgent` if it cannot be loaded."""
+    user = f"the agent {name!r}"
+    return find(AGENTS, BUILT_IN, backend, noun="backend", error=UnknownAgent, user=user, extras=EXTRAS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errands.config.channels import READY
 from errands.model.errors import BadValue, ChannelError, Refused
-from errands.ports.plugin import CHANNELS, find, install_hint
+from errands.ports.plugin import CHANNELS, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,17 +35,16 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
     kind = str(settings.get("kind", name))
     if not settings and kind not in READY:
         raise Refused(f"the configuration has no channel {name!r}; write [channels.{name}] or cancel it")
-    try:
-        found = find(CHANNELS, BUILT_IN, kind)
-        channel: Channel | None = None if found is None else found({**settings, "name": name})
-    except ModuleNotFoundError as error:
-        hint = install_hint(EXTRAS.get(kind))
-        raise Refused(f"the channel {name!r} needs {error.name}, which is not installed; {hint}") from error
-    if channel is None:
-        raise Refused(
-            f"unknown kind of channel {kind!r}; known: {', '.join(BUILT_IN)}, "
-            f"and the installed entry points of {CHANNELS}"
-        )
+    found = find(
+        CHANNELS,
+        BUILT_IN,
+        kind,
+        noun="kind of channel",
+        error=Refused,
+        user=f"the channel {name!r}",
+        extras=EXTRAS,
+    )
+    channel: Channel = found({**settings, "name": name})
     return channel
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue
 from errands.ports.plugin import DIALECTS, find, installed
-from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +28,5 @@ def names() -> tuple[str, ...]:
 
 def named(name: str) -> Dialect:
     """Return the dialect with this name."""
-    kind = find(DIALECTS, BUILT_IN, name)
-    if kind is not None:
-        dialect: Dialect = kind()
-        return dialect
-    known, asked = names(), name[:80]
-    raise BadValue(f"unknown dialect {asked!r}{did_you_mean(asked, known)}; known: {', '.join(known)}")
+    dialect: Dialect = find(DIALECTS, BUILT_IN, name, noun="dialect", error=BadValue)()
+    return dialect

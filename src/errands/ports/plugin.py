@@ -6,11 +6,14 @@ without package metadata, so that a plain copy of the source is enough.
 
 from __future__ import annotations
 
+from errands.text import did_you_mean
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from errands.model.errors import ErrandsError
 
 AGENTS = "errands.agents"
 CHANNELS = "errands.channels"
@@ -25,13 +28,43 @@ def installed(group: str) -> list[str]:
     return [each.name for each in entry_points(group=group)]
 
 
-def find(group: str, built_in: Mapping[str, str], name: str) -> Any | None:
-    """Load the class with this name; return None if the group has none."""
-    if name in built_in:
-        return load(built_in[name])
-    from importlib.metadata import entry_points
+def find(
+    group: str,
+    built_in: Mapping[str, str],
+    name: str,
+    *,
+    noun: str,
+    error: type[ErrandsError],
+    user: str = "",
+    extras: Mapping[str, str] | None = None,
+) -> Any:
+    """Load the class with this name; raise `error` if there is none, or if what it needs is not installed.
 
-    return next((each.load() for each in entry_points(group=group) if each.name == name), None)
+    `noun` says what the name stands for, `user` what cannot work without it; `extras` are ours to install.
+    """
+    try:
+        if name in built_in:
+            return load(built_in[name])
+        from importlib.metadata import entry_points
+
+        for each in entry_points(group=group):
+            if each.name == name:
+                return each.load()
+    except ModuleNotFoundError as missing:
+        extra = (extras or {}).get(name)
+        how = "install what it needs" if extra is None else _install_hint(extra)
+        what = user or f"the {noun} {name!r}"
+        raise error(f"{what} needs {missing.name}, which is not installed; {how}") from missing
+    raise error(unknown(group, built_in, name, noun=noun))
+
+
+def unknown(group: str, built_in: Iterable[str], name: str, *, noun: str) -> str:
+    """Return the error about a name that no plugin has."""
+    known, asked = tuple(dict.fromkeys((*built_in, *installed(group)))), name[:80]
+    return (
+        f"unknown {noun} {asked!r}{did_you_mean(asked, known)}; known: {', '.join(known)}; "
+        f"another one is a package with an entry point in {group}"
+    )
 
 
 def load(where: str) -> Any:
@@ -40,8 +73,5 @@ def load(where: str) -> Any:
     return getattr(__import__(module, fromlist=[name]), name)
 
 
-def install_hint(extra: str | None) -> str:
-    """Return how to install what is missing."""
-    if extra is None:
-        return "install what it needs"
+def _install_hint(extra: str) -> str:
     return f"install it with: pip install 'errands[{extra}]' (from a clone: '.[{extra}]')"

@@ -7,7 +7,7 @@ A source is a class that takes a trigger and a context, registered as an entry p
 from __future__ import annotations
 
 from errands.model.errors import SourceError
-from errands.ports.plugin import SOURCES, find, install_hint
+from errands.ports.plugin import SOURCES, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +29,7 @@ EXTRAS = {"file": "watch"}
 
 def make(trigger: On, context: SourceContext) -> Source:
     """Create the source of a trigger."""
-    try:
-        source: Source = _find(trigger.source)(trigger, context)
-    except ModuleNotFoundError as error:
-        how = install_hint(EXTRAS.get(trigger.source))
-        raise SourceError(
-            f"the source {trigger.source!r} needs {error.name}, which is not installed; {how}"
-        ) from error
+    source: Source = _find(trigger.source)(trigger, context)
     return source
 
 
@@ -43,18 +37,10 @@ def trouble(name: str) -> str:
     """Return why a source could not be used, as far as can be seen without creating it."""
     try:
         _find(name)
-    except ModuleNotFoundError as error:
-        return f"it needs {error.name}; {install_hint(EXTRAS.get(name))}"
     except SourceError as error:
         return str(error)
     return ""
 
 
 def _find(name: str) -> Any:
-    kind = find(SOURCES, BUILT_IN, name)
-    if kind is None:
-        raise SourceError(
-            f"unknown source {name!r}; known: {', '.join(BUILT_IN)}, "
-            f"and the installed entry points of {SOURCES}"
-        )
-    return kind
+    return find(SOURCES, BUILT_IN, name, noun="source", error=SourceError, extras=EXTRAS)

@@ -7,7 +7,7 @@ from errands.model.record import evolve
 from errands.model.schedule.event_sources import KINDS
 from errands.model.trigger import On
 from errands.model.view import plain_value
-from errands.ports.plugin import SOURCES, installed
+from errands.ports.plugin import SOURCES, installed, unknown
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -23,7 +23,8 @@ def checked(trigger: Trigger, store: Store, config: Config) -> Trigger:
     """Return an event trigger with the full id of the task it names; refuse an unknown source."""
     assert isinstance(trigger, On)
     if trigger.source not in KINDS:
-        _check_plugin(trigger.source)
+        if trigger.source not in installed(SOURCES):
+            raise BadValue(unknown(SOURCES, KINDS, trigger.source, noun="source"))
     elif trigger.source == "task" and trigger.subject != "*":
         return evolve(trigger, subject=store.resolve(trigger.subject))
     elif trigger.source == "webhook":
@@ -58,16 +59,6 @@ def _facts(body: str) -> dict[str, Any]:
     except ValueError:
         return {"text": body[:200]}
     return {"text": found.get("text", ""), "source": found.get("source")} if isinstance(found, dict) else {}
-
-
-def _check_plugin(source: str) -> None:
-    names = installed(SOURCES)
-    if source not in names:
-        known = dict.fromkeys((*KINDS, *names))
-        raise BadValue(
-            f"unknown source {source!r}{did_you_mean(source, known)}; known: {', '.join(known)}; "
-            f"another one is a package with an entry point in {SOURCES}"
-        )
 
 
 def _check_hook(name: str, config: Config) -> None:
