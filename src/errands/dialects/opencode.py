@@ -132,16 +132,14 @@ class OpenCode(BaseDialect):
             return await self.background_resume(context, task_id=resume, message=prompt)
         description = description or one_line(prompt, 60)
         chosen, note = context.agent(agent)
-        view = await context.engine.ask(
+        view = await context.ask(
             prompt,
-            **context.options(
-                name=one_line(description, 60),
-                description=description,
-                agent=chosen,
-                model=context.caller.model if chosen in context.caller.agents.values() else None,
-                fork=context.caller.conversation if fork else None,
-                timeout=None if timeout is None else timeout / 1000,
-            ),
+            name=one_line(description, 60),
+            description=description,
+            agent=chosen,
+            model=context.caller.model if chosen in context.caller.agents.values() else None,
+            fork=context.caller.conversation if fork else None,
+            timeout=None if timeout is None else timeout / 1000,
         )
         return self._launched(context, view, "Background task launched.", note)
 
@@ -154,12 +152,13 @@ class OpenCode(BaseDialect):
         workdir: str | None = None,
         timeout: float | None = None,
     ) -> Reply:
-        options = context.options(
+        view = await context.submit(
+            command,
+            cwd=context.directory(workdir),
             description=description,
             name=None if description is None else one_line(description, 60),
             timeout=None if timeout is None else timeout / 1000,
         )
-        view = await context.engine.submit(command, **{**options, "cwd": context.directory(workdir)})
         return self._launched(context, view, "Background command launched.")
 
     async def background_resume(
