@@ -11,6 +11,7 @@ import os
 
 from errands.model.errors import HomeError
 from errands.model.record import record
+from errands.ports.own_file import open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def lock_note(pid: int, facts: dict[str, Any]) -> bytes:
 def is_locked(path: str) -> bool:
     """Return whether a living process holds the lock of a file."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        file = open_file(path)
     except OSError:
         return False
     try:

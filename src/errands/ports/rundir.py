@@ -11,13 +11,17 @@
     event.json        the events that caused the run
     files/            all that a task in a sandbox may write to
 
-Everything else in it belongs to the task. Shims load this module, too, so it imports next to nothing.
+Everything else in it belongs to the task. It can also replace each of these files, so `own_file` opens them.
+Shims load this module, too, so it imports next to nothing.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
+
+from errands.ports.own_file import open_file, open_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never ru
 NOTE_SIZE = 64  # bytes before the ring buffer itself
 _OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", SPEECH, EVENT_FILE)
 _STARTED = b"# started "
-_LONGEST_HEADER = 1 << 20
+LONGEST_HEADER = 1 << 20
 
 
 # The directory as a whole.
@@ -71,6 +75,21 @@ def create(directory: str, header: bytes) -> None:
                 remove(made)
             except OSError:
                 pass
+
+
+def is_replaced(directory: str) -> bool:
+    """Return whether a task put something else in the place of its directory, or locked us out of it."""
+    try:
+        return not stat.S_ISDIR(os.lstat(directory).st_mode) or not os.access(directory, os.R_OK | os.X_OK)
+    except OSError:
+        return False
+
+
+def make_own(directory: str) -> None:
+    """Create the directory of a run if its task removed it; move away what the task put in its place."""
+    if is_replaced(directory):
+        os.rename(directory, f"{directory}.replaced")
+    os.makedirs(directory, 0o700, exist_ok=True)
 
 
 def _make(directory: str) -> None:
@@ -118,12 +137,10 @@ def remove_tree(directory: str) -> None:
         os.rename(directory, gone)
     except OSError:
         gone = directory
-    shutil.rmtree(gone, ignore_errors=True)
-
-
-def open_file(path: str) -> int:
-    """Open a file for reading, but never through a link that a task put in its place."""
-    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.unlink(gone)  # a task replaced its directory
+    except OSError:
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def read_at(file: int, size: int, at: int) -> bytes:
@@ -186,7 +203,10 @@ def _unquote(word: str) -> str:
     if "%" not in word:
         return word
     first, *others = word.split("%")
-    return first + "".join(chr(int(part[:2], 16)) + part[2:] for part in others)
+    try:
+        return first + "".join(chr(int(part[:2], 16)) + part[2:] for part in others)
+    except ValueError:
+        return word  # the task wrote into its own run record
 
 
 # Output.
@@ -199,7 +219,7 @@ def head_size(cap: int) -> int:
 
 def header_of(file: int) -> bytes:
     """Read the header of an open log: lines that begin with `# `, up to the first empty one."""
-    content = os.pread(file, _LONGEST_HEADER, 0)
+    content = os.pread(file, LONGEST_HEADER, 0)
     if not content.startswith(b"# "):
         return b""
     end = content.find(b"\n\n")
@@ -251,7 +271,7 @@ def last_output(directory: str) -> float | None:
     last = None
     for name in (LOG, TAIL):  # after half of the cap only the second one is written
         try:
-            last = max(last or 0.0, os.stat(f"{directory}/{name}").st_mtime)
+            last = max(last or 0.0, os.lstat(f"{directory}/{name}").st_mtime)
         except OSError:
             pass
     return last
@@ -269,13 +289,29 @@ def last_activity(directory: str) -> datetime | None:
 
 def write_progress(directory: str, text: bytes) -> None:
     """Replace the progress that is shown, unless the disk is full."""
-    path = f"{directory}/{PROGRESS}"
     try:
-        with open(path + ".new", "wb", buffering=0) as file:
-            file.write(text + b"\n")
-        os.rename(path + ".new", path)
+        _replace(f"{directory}/{PROGRESS}", text + b"\n")
     except OSError:
         pass
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write a file beside it and rename that, so that readers see the old content or the new."""
+    file = open_own(f"{path}.new", os.O_WRONLY)
+    try:
+        os.ftruncate(file, 0)
+        os.write(file, content)
+    finally:
+        os.close(file)
+    os.replace(f"{path}.new", path)
+
+
+def _read(path: str, most: int) -> bytes:
+    file = open_file(path)
+    try:
+        return os.read(file, most)
+    finally:
+        os.close(file)
 
 
 def reported_progress(directory: str) -> Progress | None:
@@ -284,15 +320,9 @@ def reported_progress(directory: str) -> Progress | None:
 
     for path in (f"{directory}/{PROGRESS}", f"{own_files(directory)}/{PROGRESS}"):
         try:
-            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            return progress.parse(_read(path, 4096).decode("utf-8", "replace").strip())
         except OSError:
             continue
-        try:
-            return progress.parse(os.read(file, 4096).decode("utf-8", "replace").strip())
-        except OSError:
-            continue
-        finally:
-            os.close(file)
     return None
 
 
@@ -315,10 +345,7 @@ def write_wait(directory: str, *, total: float, since: float, last: float) -> No
 
     All of them are on the monotonic clock.
     """
-    path = f"{directory}/{WAIT}"
-    with open(f"{path}.new", "w") as file:
-        file.write(f"{total:.3f} {since:.3f} {last:.3f}")
-    os.replace(f"{path}.new", path)
+    _replace(f"{directory}/{WAIT}", b"%.3f %.3f %.3f" % (total, since, last))
 
 
 def waited(directory: str, *, now: float) -> tuple[float, float]:
@@ -327,8 +354,7 @@ def waited(directory: str, *, now: float) -> tuple[float, float]:
     A run that died while it waited counts as waiting until now.
     """
     try:
-        with open(f"{directory}/{WAIT}", "rb") as file:
-            total, since, last = (float(each) for each in file.read(200).split())
+        total, since, last = (float(each) for each in _read(f"{directory}/{WAIT}", 200).split())
     except (OSError, ValueError):
         return 0.0, 0.0
     return (total + max(0.0, now - since), now) if since else (total, last)

@@ -7,6 +7,7 @@ import logging
 import os
 import resource
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, until
-from tests.engine.daemons import Daemons, finished
+from tests.engine.daemons import Daemons, eventually, finished
 
 
 @pytest.mark.fault("F11", "F18")
@@ -96,6 +97,31 @@ async def test_a_task_that_garbles_its_record_ends_like_any_other(engine: TestEn
 
     assert (await engine.finished(command)).state == "completed"
     assert (await engine.finished("true")).state == "completed"
+
+
+@pytest.mark.fault("F11")
+@pytest.mark.parametrize(
+    "replacement",
+    ['mkfifo "$it"', 'mkdir "$it"', 'ln -s /etc/hostname "$it"', 'ln -s /dev/zero "$it"'],
+    ids=["fifo", "directory", "link", "device"],
+)
+def test_a_task_that_replaces_its_files_keeps_neither_the_daemon_nor_a_reader_waiting(
+    daemons: Daemons, client: Engine, tmp_path: Path, replacement: str
+) -> None:
+    names = "record.1 output.log progress"
+    replace = f'for it in {names}; do it="$ERRANDS_RUN_DIR/$it"; rm -f "$it"; {replacement}; done'
+    bad = client.submit(Draft(command=f"{replace}; touch {tmp_path}/replaced; sleep 1000"))
+    daemons.start()
+    eventually((tmp_path / "replaced").exists)
+    daemons.kill()
+    daemons.start()
+    good = client.submit(Draft(command="echo fine"))
+
+    assert finished(client, good.id).state == "completed"
+    assert {view.id for view in client.list(Query())} == {bad.id, good.id}
+    for look in (client.get, client.output, client.tail):
+        look(bad.id)
+    assert finished(client, bad.id).latest.failure == "lost"
 
 
 async def test_a_waiter_gets_the_error_that_ended_the_loops(

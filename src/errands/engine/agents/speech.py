@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from errands.model.record import record
 from errands.ports.agent import Activity
+from errands.ports.own_file import open_file, open_own
 from errands.ports.rundir import SPEECH
 
 _CHUNK = 1 << 20
@@ -29,7 +30,7 @@ class Speech:
             {"kind": event.kind, "name": event.name, "text": event.text, "failed": event.failed}
         )
         with suppress(OSError):
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = open_own(self._path, os.O_WRONLY | os.O_APPEND)
             try:
                 os.write(file, f"{line}\n".encode())
             finally:
@@ -52,9 +53,11 @@ class SpeechReader:
     def read(self) -> Iterator[Said]:
         """Yield what was written since the last call."""
         try:
-            with open(self._path, "rb") as file:
-                file.seek(self._place)
-                content = file.read(_CHUNK)
+            file = open_file(self._path)
+            try:
+                content = os.pread(file, _CHUNK, self._place)
+            finally:
+                os.close(file)
         except OSError:
             return
         whole = content[: content.rfind(b"\n") + 1]

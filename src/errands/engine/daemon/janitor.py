@@ -91,7 +91,7 @@ class Janitor:
 
 def _is_older(path: str, moment: float) -> bool:
     try:
-        return os.stat(path).st_mtime < moment
+        return os.lstat(path).st_mtime < moment
     except FileNotFoundError:
         return False  # a new zygote's warm-up
 

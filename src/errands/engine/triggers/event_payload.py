@@ -11,6 +11,7 @@ import os
 from errands.model.errors import ErrandsError
 from errands.model.text.json_text import plain_text
 from errands.model.trigger import On
+from errands.ports.own_file import open_own
 from errands.ports.rundir import EVENT_FILE
 
 TYPE_CHECKING = False
@@ -56,9 +57,9 @@ def write_file(trigger: On, signals: list[Signal], directory: str) -> None:
     new = directory if os.path.isdir(directory) else f"{directory}.new"
     try:
         os.makedirs(new, 0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        file = os.open(f"{new}/{EVENT_FILE}", flags, 0o600)
+        file = open_own(f"{new}/{EVENT_FILE}", os.O_WRONLY)
         with open(file, "w", encoding="utf-8") as stream:
+            stream.truncate()
             stream.write(content)
         os.rename(new, directory)
     except OSError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 
+from errands.ports.own_file import open_own
 from errands.ports.rundir import LOG, NOTE_SIZE, TAIL, head_size, read_at, ring_note
 
 TYPE_CHECKING = False
@@ -92,8 +93,7 @@ class Log:
     def _open(self, header: bytes) -> None:
         """Overwrite the header from the launch in place, so that the file always has one."""
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.open(f"{self._directory}/{LOG}", flags, 0o600)
+            self._file = open_own(f"{self._directory}/{LOG}", os.O_WRONLY)
             self._header = self._append(header)
             os.ftruncate(self._file, self._header)
             fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
@@ -114,8 +114,8 @@ class Log:
     def _write_ring(self, piece: Bytes) -> None:
         try:
             if self._ring < 0:
-                flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-                self._ring = os.open(f"{self._directory}/{TAIL}", flags, 0o600)
+                self._ring = open_own(f"{self._directory}/{TAIL}", os.O_RDWR)
+                os.ftruncate(self._ring, 0)
             end = self._written + len(piece)
             self._write_note(self._written, end)
             piece = piece[-self._size :]

@@ -13,6 +13,7 @@ from errands.model.errors import NoInput
 from errands.ports import rundir
 from errands.ports.home import reach_socket
 from errands.ports.output import Piece
+from errands.ports.own_file import check_socket, open_file
 from errands.ports.rundir import read_at
 from errands.runners.shim import run_record
 
@@ -48,7 +49,7 @@ def tail(directory: str, lines: int, *, size: int | None = None) -> Piece:
     `size` is that of the whole output of a finished run, if all was kept; it saves reading the run record.
     """
     if size is not None and size <= _TAIL_SIZES[0]:
-        file = rundir.open_file(f"{directory}/{rundir.LOG}")
+        file = open_file(f"{directory}/{rundir.LOG}")
         try:
             content = read_at(file, size, max(0, os.fstat(file).st_size - size))
         finally:
@@ -102,6 +103,7 @@ def send(directory: str, content: bytes, *, eof: bool = False) -> None:
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         try:
+            check_socket(f"{directory}/{rundir.CONTROL}")
             reach_socket(peer.connect, f"{directory}/{rundir.CONTROL}")
         except OSError:
             raise NoInput(_why_no_input(directory)) from None
@@ -146,7 +148,7 @@ class _LogFiles:
             # The ring before the log: when a run ends, the ring is removed first, and then the log grows.
             self._ring = _open(f"{directory}/{rundir.TAIL}")
             self._file = _open(f"{directory}/{rundir.LOG}")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError, PermissionError):  # removed or replaced by the task
             return
         facts = found.exit if found is not None else None
         self._header, is_started = 0, True
@@ -188,7 +190,7 @@ class _LogFiles:
 
     @property
     def header(self) -> bytes:
-        return read_at(self._file, self._header, 0)
+        return read_at(self._file, min(self._header, rundir.LONGEST_HEADER), 0)
 
     def read(self, offset: int, limit: int) -> Piece:
         """Read from the kept beginning or from the kept end."""
@@ -236,6 +238,6 @@ class _LogFiles:
 
 def _open(path: str) -> int:
     try:
-        return rundir.open_file(path)
+        return open_file(path)
     except FileNotFoundError:
         return -1

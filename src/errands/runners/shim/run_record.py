@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
-from errands.ports import home, rundir
+from errands.ports import home, own_file, rundir
 from errands.ports.rundir import record_path
 
 TYPE_CHECKING = False
@@ -40,9 +40,9 @@ class RunRecord:
 
 
 def read(directory: str, attempt: int) -> RunRecord | None:
-    """Read the run record of an attempt; return None if it does not exist."""
+    """Read the run record of an attempt; return None if it does not exist, or was replaced."""
     try:
-        file = rundir.open_file(record_path(directory, attempt))
+        file = own_file.open_file(record_path(directory, attempt))
     except FileNotFoundError:
         return None
     try:
@@ -90,7 +90,7 @@ def parse(content: bytes, attempt: int) -> RunRecord:
 
 def number(text: str | None) -> int | None:
     """Parse a number; return None for anything else, because a task can write into its own run record."""
-    return int(text) if text is not None and text.isdecimal() and len(text) < 20 else None
+    return int(text) if text is not None and text.isdecimal() and len(text) < 16 else None
 
 
 def write_tombstone(directory: str, attempt: int) -> bool:
@@ -101,8 +101,10 @@ def write_tombstone(directory: str, attempt: int) -> bool:
     """
     if not os.path.lexists(record_path(directory, attempt)) and _create_with_tombstone(directory, attempt):
         return True
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    file = os.open(record_path(directory, attempt), flags, 0o600)
+    try:
+        file = own_file.open_file(record_path(directory, attempt), os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    except own_file.ReplacedError:
+        return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         content = os.pread(file, _MOST, 0)
@@ -123,7 +125,7 @@ def _create_with_tombstone(directory: str, attempt: int) -> bool:
     new = f"{directory}.new"
     try:
         os.makedirs(new, 0o700, exist_ok=True)
-        with open(record_path(new, attempt), "wb") as file:
+        with open(own_file.open_own(record_path(new, attempt), os.O_WRONLY), "wb") as file:
             file.write(rundir.TOMBSTONE.encode() + b"\n")
         os.rename(new, directory)
     except OSError as error:
@@ -137,17 +139,19 @@ def _create_with_tombstone(directory: str, attempt: int) -> bool:
 
 
 def was_removed(directory: str, attempt: int) -> bool:
-    """Return whether the run started and its task then removed the run record.
+    """Return whether the run started and its task then removed or replaced the run record.
 
-    In that case the log says that it started, or is missing as well: a launch creates the directory with a
-    log, and the daemon creates it with nothing but the event file.
+    If it was removed the log says that it started, or is missing as well: a launch creates the directory with
+    a log, and the daemon creates it with nothing but the event file.
     """
+    if rundir.is_replaced(directory):
+        return True
     try:
         names = os.listdir(directory)
     except OSError:
         return False
     if f"record.{attempt}" in names:
-        return False
+        return not own_file.is_own(record_path(directory, attempt))
     if rundir.LOG in names:
         return rundir.has_begun(directory)
     return names != [rundir.EVENT_FILE] and not any(name.startswith("record.") for name in names)

@@ -11,6 +11,7 @@ import fcntl
 import os
 
 from errands.ports import rundir
+from errands.ports.own_file import open_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,15 +57,21 @@ class RunRecordWriter:
             pass  # the disk is full; a sweep still finds the command by its environment
 
     def write_exit(self, text: bytes) -> None:
-        if os.fstat(self._file).st_nlink:
+        if self._is_in_place():
             os.write(self._file, text)
-        else:  # the task removed the file, but its ending must be known
-            os.makedirs(self._directory, 0o700, exist_ok=True)
-            flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-            file = os.open(self._path, flags, 0o600)
+        else:  # the task removed or replaced the file, but its ending must be known
+            rundir.make_own(self._directory)
+            file = open_own(self._path, os.O_WRONLY)
+            os.ftruncate(file, 0)
             os.close(self._file)
             self._file = file
             os.write(self._file, self._first + text)
+
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(os.lstat(self._path), os.fstat(self._file))
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Release the lock, even if a forked process still has the file open."""

@@ -11,7 +11,8 @@ import fcntl
 import os
 import time
 
-from errands.ports.rundir import fields_of, record_line, record_lines
+from errands.ports.own_file import open_own
+from errands.ports.rundir import fields_of, make_own, record_line, record_lines
 from errands.runners.system import tree
 
 TYPE_CHECKING = False
@@ -33,7 +34,8 @@ def sweep(system: System, path: str, *, orphans: Callable[[], list[int]], spared
     Do nothing if the run record is locked (the shim is alive) or has an exit line (the run is over).
     """
     try:
-        record = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        make_own(os.path.dirname(path))
+        record = open_own(path, os.O_RDWR | os.O_APPEND)
     except OSError:
         return
     try:
@@ -42,13 +44,13 @@ def sweep(system: System, path: str, *, orphans: Callable[[], list[int]], spared
         known = record_lines(os.pread(record, 1 << 20, 0))
         if any(text.startswith("exit ") for text in known):
             return
-        leaders = [(int(text.split()[1]), fields_of(text)) for text in known if text.startswith("pid ")]
+        leaders = [found for text in known if (found := _leader(text))]
         mine = {os.getpid(), *system.ancestors(os.getpid())}
 
         def find() -> list[int]:
             found = dict.fromkeys(system.marked(MARK, os.path.dirname(path)) + orphans())
-            for leader, times in leaders:
-                if _fits(system, leader, since=float(times["since"]), until=float(times["until"])):
+            for leader, since, until in leaders:
+                if _fits(system, leader, since=since, until=until):
                     found.update(dict.fromkeys(system.session(leader)))
             for pid in list(found):
                 found.update(dict.fromkeys(system.descendants(pid)))
@@ -62,6 +64,17 @@ def sweep(system: System, path: str, *, orphans: Callable[[], list[int]], spared
         os.write(record, record_line("exit", facts))
     finally:
         os.close(record)
+
+
+def _leader(text: str) -> tuple[int, float, float] | None:
+    """Parse the pid and the start time of a command; None for what the task wrote into its own run record."""
+    if not text.startswith("pid "):
+        return None
+    try:
+        times = fields_of(text)
+        return int(text.split()[1]), float(times["since"]), float(times["until"])
+    except (ValueError, KeyError, IndexError):
+        return None
 
 
 def _lock(record: int) -> bool:

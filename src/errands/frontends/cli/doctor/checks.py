@@ -246,7 +246,7 @@ def _runs(context: Context) -> Iterator[Finding]:
 
 def _is_abandoned(path: str) -> bool:
     """Return whether the shim of a run's record is gone; a run without a record is about to start."""
-    return os.path.exists(path) and not is_locked(path)
+    return os.path.lexists(path) and not is_locked(path)
 
 
 def _proposals(context: Context) -> Iterator[Finding]:

@@ -1,0 +1,68 @@
+"""Files of ours in a run directory, where the task can replace each of them by something else.
+
+A link may lead out of the walls around the task, and opening a FIFO would wait for ever. So everything that
+is read or written there is opened here, and what is not a plain file counts as missing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+# What `open` says about a link, a FIFO without a reader, a socket, a device, a directory, a file that the
+# task has made unreadable, and a run directory that is none.
+_STRANGE = frozenset(
+    (errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+)
+_WARY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class ReplacedError(FileNotFoundError):
+    """A task put something else in the place of one of our files, which is therefore missing."""
+
+
+def open_file(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open one of our files; raise ReplacedError for a link or anything else that is not a plain file.
+
+    It never waits: a FIFO would block its reader, and the shim, for ever. For writing, a file with a second
+    name is not ours either: the other name may be outside of the run directory.
+    """
+    try:
+        file = os.open(path, flags | _WARY, 0o600)
+    except OSError as error:
+        if error.errno in _STRANGE:
+            raise ReplacedError(errno.ENOENT, "a task replaced this file", path) from None
+        raise
+    found = os.fstat(file)
+    if stat.S_ISREG(found.st_mode) and (found.st_nlink < 2 or not flags & os.O_ACCMODE):
+        return file
+    os.close(file)
+    raise ReplacedError(errno.ENOENT, "a task replaced this file", path)
+
+
+def open_own(path: str, flags: int) -> int:
+    """Open one of our files for writing, and create it if it is missing; move away what is there instead.
+
+    Never pass O_TRUNC, which takes effect before the file is known to be ours: truncate it afterwards.
+    """
+    try:
+        return open_file(path, flags | os.O_CREAT)
+    except ReplacedError:
+        os.rename(path, f"{path}.replaced")
+        return open_file(path, flags | os.O_CREAT | os.O_EXCL)
+
+
+def is_own(path: str) -> bool:
+    """Return whether a path names one of our files, and not what a task put in its place."""
+    try:
+        os.close(open_file(path))
+    except OSError:
+        return False
+    return True
+
+
+def check_socket(path: str) -> None:
+    """Raise ReplacedError if there is not a socket itself: connecting would follow a link to another one."""
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise ReplacedError(errno.ENOENT, "a task replaced this socket", path)
