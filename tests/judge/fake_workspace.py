@@ -18,6 +18,7 @@ class FakeWorkspace:
     dangers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     programs: Mapping[str, FoundProgram] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    strangers: Mapping[str, str] = field(default_factory=dict)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         return self.dangers.get(directory, ())
@@ -28,6 +29,9 @@ class FakeWorkspace:
     def real(self, path: str) -> str:
         path = posixpath.normpath(posixpath.join(self.cwd, path))
         return self.links.get(path, path)
+
+    def stranger(self, path: str) -> str:
+        return self.strangers.get(posixpath.normpath(posixpath.join(self.cwd, path)), "")
 
     def at(self, directory: str) -> FakeWorkspace:
         return replace(self, cwd=directory)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         def real(self, path: str) -> str:
             """Resolve every symbolic link in a path relative to `cwd`; it need not exist."""
 
+        def stranger(self, path: str) -> str:
+            """Return a place, or what is directly in it, if that belongs to another user; "" if none does."""
+
         def at(self, directory: str) -> Workspace:
             """Return the same workspace, seen from another directory."""
 

@@ -223,6 +223,9 @@ class _Witness:
         self.programs[name] = None
         return self.here.program(name)
 
+    def stranger(self, path: str) -> str:
+        return self.here.stranger(path)
+
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         self.repositories.append(self.here.repositories(directory))
         return self.here.git_dangers(directory)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
+from itertools import islice
 
 from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, search_path
 from errands.judge.evidence.repositories import Repositories, upwards
@@ -34,6 +35,7 @@ _SYSTEM = (
     "/System",
     "/Library",
 )
+_MOST_ENTRIES = 2_000  # of a directory whose owners are checked
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
@@ -99,16 +101,28 @@ class LocalWorkspace:
         path = os.path.join(self.cwd, directory)
         known = self._repositories.get(path)
         if known is None:
-            known = self._repositories[path] = Repositories(path, self._foreign_settings())
+            own = self._git_settings(own=True)
+            known = self._repositories[path] = Repositories(path, self._git_settings(own=False), own)
         return known
 
-    def _foreign_settings(self) -> Iterator[str]:
-        """Yield git's configuration in a home that is not this person's own, because HOME may be forged."""
-        own = _own_home()
+    def _git_settings(self, *, own: bool) -> Iterator[str]:
+        """Yield git's configuration in this person's own home, or in another, because HOME may be forged."""
+        home = _own_home()
         for directory in (self.home, self._settings):
-            if not own or not is_within(self.real(directory), own):
+            if (bool(home) and is_within(self.real(directory), home)) == own:
                 yield f"{directory}/.gitconfig"
                 yield f"{directory}/git/config"
+        if own:
+            yield "/etc/gitconfig"
+
+    def stranger(self, path: str) -> str:
+        path = os.path.join(self.cwd, path)
+        try:
+            with os.scandir(path) as entries:
+                places = [path, *(entry.path for entry in islice(entries, _MOST_ENTRIES))]
+        except OSError:
+            places = [path]
+        return next((place for place in places if _is_strangers(place)), "")
 
     def _find(self, name: str) -> FoundProgram:
         entry, path = search_path(name, self._path, self.cwd)
@@ -131,6 +145,13 @@ class LocalWorkspace:
             if any(is_within(each, directory) for directory in TEMPORARY):
                 return f"{path} is in a temporary directory"
         return ""
+
+
+def _is_strangers(path: str) -> bool:
+    try:
+        return os.lstat(path).st_uid not in (0, os.geteuid())
+    except OSError:
+        return False  # there is nothing to run
 
 
 def _others_doubt(path: str, real: str) -> str:

@@ -6,6 +6,7 @@ What cannot be read is a danger.
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from errands.judge.evidence.evidence import GITLINK, inner_repositories
@@ -27,6 +28,10 @@ _HOOKS = tuple(
     post-commit pre-rebase post-checkout post-merge pre-push post-rewrite pre-auto-gc push-to-checkout
     reference-transaction sendemail-validate""".split()
 )
+# What git accepts as the HEAD of a repository.
+_HEAD = re.compile(r"ref: refs/\S|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*\Z")
+# A program, or a script for one, whose path is relative to wherever git runs it.
+_RELATIVE = re.compile(r"(?:^|[\s!\"'=])(?:\.{1,2}/|[\w.-]+/)")
 
 
 class Repositories:
@@ -37,13 +42,17 @@ class Repositories:
     that git also runs when it does more than read.
     """
 
-    def __init__(self, directory: str, foreign: Iterable[str] = ()) -> None:
+    def __init__(self, directory: str, foreign: Iterable[str] = (), own: Iterable[str] = ()) -> None:
         self.dangers: dict[str, None] = {}
         self.files: dict[str, None] = {}
         self.indexes: dict[str, None] = {}
         self.hooks: dict[str, None] = {}
+        # Where this person's own configuration looks for hooks, relative to the repository.
+        self._relative: list[str] = []
         for name in foreign:
             self._look_at_foreign(name)
+        for name in own:
+            self._look_at_own(name, depth=0)
         # Git starts from the real directory, but a shell may have come through a link.
         for start in dict.fromkeys((os.path.realpath(directory), os.path.abspath(directory))):
             self._discover(start)
@@ -71,8 +80,11 @@ class Repositories:
         try:
             directory = _git_directory(worktree, mark)
             common = self._common(directory)
+            self._check_owners(worktree, mark, directory, common)
+            self._check_valid(mark, directory, common)
             short = True
             hooks = [os.path.join(common, "hooks"), os.path.join(directory, "hooks")]
+            hooks += [os.path.join(base, value) for base in (worktree, directory) for value in self._relative]
             for name in dict.fromkeys(
                 (
                     f"{common}/config",
@@ -104,6 +116,21 @@ class Repositories:
         except (OSError, UnicodeError, Unreadable) as error:
             self.dangers[f"the repository in {worktree} cannot be read: {error}"] = None
 
+    def _check_owners(self, *places: str) -> None:
+        for place in dict.fromkeys(places):
+            if os.stat(place).st_uid not in (0, os.geteuid()):
+                self.dangers[f"{place} belongs to another user, who can change what git runs"] = None
+
+    def _check_valid(self, mark: str, directory: str, common: str) -> None:
+        """Find what git does not take for a repository: it would go on to the directories above."""
+        for part in ("objects", "refs"):
+            place = os.path.join(common, part)
+            if not self._is_there(place) or not os.access(place, os.X_OK):
+                raise Unreadable(f"{mark} is incomplete, so git would use a repository above it")
+        head = os.path.join(directory, "HEAD")
+        if not os.path.exists(head) or not _HEAD.match(_content(head)):
+            raise Unreadable(f"{mark} has no valid HEAD, so git would use a repository above it")
+
     def _is_there(self, name: str) -> bool:
         self.files[name] = None
         return os.path.lexists(name)
@@ -117,6 +144,22 @@ class Repositories:
         except (OSError, Unreadable) as error:
             found = [f"{name} cannot be read: {error}"]
         self.dangers.update(dict.fromkeys(found))
+
+    def _look_at_own(self, name: str, *, depth: int) -> None:
+        """Note what this person's own configuration would run inside a repository."""
+        try:
+            if depth > _DEEPEST:
+                raise Unreadable("files include each other too deeply")
+            for setting in self._settings(name):
+                value = os.path.expanduser(setting.value)
+                if setting.name == "core.hookspath" and not os.path.isabs(value):
+                    self._relative.append(value)
+                elif setting.section in ("include", "includeif") and setting.key == "path":
+                    self._look_at_own(os.path.join(os.path.dirname(name), value), depth=depth + 1)
+                elif setting.section != "alias" and danger(setting) and _RELATIVE.search(setting.value):
+                    self.dangers[f"{name} runs a program of the repository: {setting.name}"] = None
+        except (OSError, UnicodeError, Unreadable) as error:
+            self.dangers[f"{name} cannot be read: {error}"] = None
 
     def _common(self, directory: str) -> str:
         """Return the directory that a worktree shares with its repository."""

@@ -6,6 +6,7 @@ reports, other plug-ins, configuration or tests from elsewhere, and waiting for 
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, unlisted
@@ -64,7 +65,7 @@ def _unittest(usage: Usage, workspace: Workspace) -> Reasons:
 
 
 def _about_project(usage: Usage, workspace: Workspace) -> Reasons:
-    return () if is_inside(".", workspace) else _outside(workspace.cwd)
+    return _about_place(".", workspace) if is_inside(".", workspace) else _outside(workspace.cwd)
 
 
 def _about_tests(word: str, workspace: Workspace) -> Reasons:
@@ -78,7 +79,11 @@ def _about_tests(word: str, workspace: Workspace) -> Reasons:
 
 
 def _about_place(word: str, workspace: Workspace) -> Reasons:
-    return () if is_inside(word, workspace) else _outside(word)
+    if not is_inside(word, workspace):
+        return _outside(word)
+    if stranger := workspace.stranger(posixpath.dirname(word) or "." if isinstance(word, Glob) else word):
+        return ask(f"runs code of another user: {stranger}", "script")
+    return ()
 
 
 def _about_warnings(usage: Usage) -> Reasons:

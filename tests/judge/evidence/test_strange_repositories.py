@@ -1,0 +1,105 @@
+"""Repositories that git finds where none seems to be, or that another user or the own settings control."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from errands.judge.evidence import local_workspace
+from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.judge.judge import judge
+from tests.judge.evidence.test_repositories import Repository
+
+pytestmark = [pytest.mark.spec("A2", "A3")]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "project")
+
+
+@pytest.mark.parametrize("leave", [(), ("objects", "refs"), ("HEAD", "objects"), ("HEAD", "refs", "config")])
+def test_a_repository_behind_an_incomplete_one_is_found(
+    repository: Repository, leave: tuple[str, ...]
+) -> None:
+    repository.git("config", "core.fsmonitor", str(repository.evil))
+    inner = Repository(repository.path / "inner")
+    for part in (inner.path / ".git").iterdir():
+        if part.name not in leave:
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
+
+    assert repository.runs_it("status", cwd=inner.path)
+    assert repository.dangers("inner")
+
+
+@pytest.mark.parametrize("head", ["", "garbage\n", "ref: elsewhere/main\n"])
+def test_a_repository_behind_one_without_a_valid_head_is_found(repository: Repository, head: str) -> None:
+    repository.git("config", "core.fsmonitor", str(repository.evil))
+    inner = Repository(repository.path / "inner")
+    (inner.path / ".git/HEAD").write_text(head)
+
+    assert repository.runs_it("status", cwd=inner.path)
+    assert repository.dangers("inner")
+
+
+def test_hooks_that_the_own_configuration_looks_for_in_the_repository_are_found(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = repository.path.parent
+    monkeypatch.setattr(local_workspace, "_own_home", lambda: str(home))
+    (home / "more").write_text("[core]\n\thooksPath = .hooks\n")
+    (home / ".gitconfig").write_text("[user]\n\tname = Ann\n[include]\n\tpath = more\n")
+    clean = repository.dangers()
+    shutil.copy(repository.evil, repository.write(".hooks/post-index-change", ""))
+    (repository.path / ".hooks/post-index-change").chmod(0o755)
+
+    assert clean == ()
+    assert repository.runs_it("status")
+    assert any("post-index-change" in danger for danger in repository.dangers())
+
+
+def test_a_program_of_the_repository_in_the_own_configuration_is_found(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = repository.path.parent
+    monkeypatch.setattr(local_workspace, "_own_home", lambda: str(home))
+    shutil.copy(repository.evil, repository.write("tools/diff", ""))
+    (repository.path / "tools/diff").chmod(0o755)
+    (home / ".gitconfig").write_text("[diff]\n\texternal = tools/diff\n")
+
+    assert repository.runs_it("diff")
+    assert any("diff.external" in danger for danger in repository.dangers())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hand a repository to another user")
+def test_a_repository_of_another_user_is_found(repository: Repository) -> None:
+    repository.git("config", "--global", "safe.directory", "*")
+    os.chown(repository.path / ".git", 4242, 4242)
+    (repository.path / ".git/config").write_text(
+        f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {repository.evil}\n"
+    )
+
+    assert repository.runs_it("status")
+    assert any("another user" in danger for danger in repository.dangers())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hand a directory to another user")
+@pytest.mark.parametrize(
+    "line", ["python -m pytest tests", "python -m pytest", "python -m unittest discover tests"]
+)
+def test_tests_of_another_user_are_not_run_without_approval(tmp_path: Path, line: str) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_x.py").write_text("import pathlib\npathlib.Path('ran').touch()\ndef test_x(): pass\n")
+    workspace = LocalWorkspace(str(tmp_path), {"PATH": os.environ["PATH"]}, project=str(tmp_path))
+    before = judge((line,), workspace).verdict
+    os.chown(tests, 4242, 4242)
+    subprocess.run(["python", *line.split()[1:]], cwd=tmp_path, capture_output=True, check=False)
+
+    assert before == "auto"
+    assert (tmp_path / "ran").exists()
+    assert judge((line,), workspace).verdict != "auto"
