@@ -53,6 +53,15 @@ class Session:
     def is_idle(self) -> bool:
         return self.id not in self.asks("/session/status")
 
+    def is_running(self, tool: str) -> None:
+        """Wait until a tool call runs; the session is busy then."""
+
+        def runs() -> bool:
+            parts = [part for each in self.messages() for part in each["parts"] if part["type"] == "tool"]
+            return any(each["tool"] == tool and each["state"]["status"] == "running" for each in parts)
+
+        waited_for(runs)
+
     def is_told(self, words: str) -> dict[str, Any]:
         """Wait until a message to the model has these words."""
 
@@ -97,6 +106,17 @@ class Session:
 def calling(tool: str, **arguments: Any) -> str:
     """A prompt that makes the model call a tool."""
     return f"CALL {tool} {json.dumps(arguments)}\nSAY done"
+
+
+def launched_in(reply: str) -> str:
+    """Return the id of the task that a tool says it has launched."""
+    return reply.split("Task ID: ")[1].split()[0]
+
+
+def is_saying(message: dict[str, Any], words: str) -> bool:
+    """Return whether the model says exactly these words in a message."""
+    is_model = message["info"]["role"] == "assistant"
+    return is_model and any(part.get("text") == words for part in message["parts"])
 
 
 def waited_for(look: Callable[[], Any]) -> Any:

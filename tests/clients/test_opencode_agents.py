@@ -13,10 +13,11 @@ import pytest
 from errands.model.agent.fork import PREAMBLE
 from errands.ports import bridges
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, waited_for
+from tests.clients.opencode_session import Session, calling, launched_in, waited_for
 from tests.clients.programs import have_types
 from tests.clients.servers import OpenCodeServer
 from tests.frontends.cli.person import Person
+from tests.gate import Gate
 
 pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 
@@ -41,7 +42,7 @@ def session(opencode: str, person: Person) -> Session:
 def launched(session: Session, person: Person, **arguments: Any) -> dict[str, Any]:
     """Let the model launch an agent; return the task."""
     (reply,) = session.prompts(calling("background_task", **arguments))
-    return person.sees(reply.split("Task ID: ")[1].split()[0])
+    return person.sees(launched_in(reply))
 
 
 def offered(model: ModelServer, words: str) -> frozenset[str]:
@@ -64,10 +65,11 @@ def child_of(session: Session, person: Person, task: dict[str, Any]) -> Session:
 def test_an_agent_of_opencode_answers_in_a_child_session_and_the_caller_quotes_it(
     session: Session, person: Person, model: ModelServer
 ) -> None:
-    task = launched(
-        session, person, prompt="SLOW 1\nSAY SAY it is marmalade", description="Find it", agent="general"
-    )
+    gate = Gate(person.cwd / "gate")
+    prompt = 'CALL bash {"command": "cat gate", "description": "x"}\nSAY SAY it is marmalade'
+    task = launched(session, person, prompt=prompt, description="Find it", agent="general")
     assert session.prompts("SAY meanwhile") == []
+    gate.opens()
     session.is_answered("it is marmalade")
 
     (child,) = session.asks(f"/session/{session.id}/children")
@@ -200,10 +202,11 @@ def test_what_runs_when_opencode_is_killed_goes_on_without_it(
     model: ModelServer, person: Person, tmp_path: Path
 ) -> None:
     server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
+    hold = Gate(person.cwd / "hold")  # the command outlives the OpenCode that is killed
     server.start()
     try:
         session = Session(server.url, person.cwd)
-        prompt = 'CALL bash {"command": "echo once >> deeds; sleep 4", "description": "x"}\nSAY never'
+        prompt = 'CALL bash {"command": "echo once >> deeds; cat hold", "description": "x"}\nSAY never'
         task = launched(session, person, prompt=prompt, agent="general")
         waited_for((person.cwd / "deeds").exists)
         server.kill()
@@ -221,3 +224,4 @@ def test_what_runs_when_opencode_is_killed_goes_on_without_it(
         again.is_told(f"{task['id']} completed")
     finally:
         server.kill()
+        hold.leaves()

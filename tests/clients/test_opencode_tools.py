@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, waited_for
+from tests.clients.opencode_session import Session, calling, is_saying, launched_in, waited_for
 from tests.clients.programs import have_types
 from tests.frontends.cli.person import Person
+from tests.gate import Gate
 
 pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 TOOLS = {
@@ -47,11 +48,10 @@ def session(opencode: str, person: Person) -> Session:
 def test_the_model_starts_a_command_is_told_its_end_and_quotes_the_result(
     session: Session, person: Person, model: ModelServer
 ) -> None:
-    (reply,) = session.prompts(
-        calling("background_shell", command="sleep 0.5; echo SAY I read 12 passed", description="tests")
-    )
+    gate = Gate(person.cwd / "gate")
+    (reply,) = session.prompts(calling("background_shell", command="cat gate", description="tests"))
 
-    (task,) = person.types("ls", "--json").objects
+    task = person.sees(launched_in(reply))
     assert reply.startswith(f"Background command launched.\nTask ID: {task['id']}\n")
     assert "You will be told when it ends; do not poll." in reply
     assert task["parent"] == task["owner"] == session.owner
@@ -62,12 +62,15 @@ def test_the_model_starts_a_command_is_told_its_end_and_quotes_the_result(
     ]
     assert task["batch"] == f"{session.owner}:{called}"
 
+    assert session.prompts("SAY meanwhile") == []  # the model goes on with something else
+    gate.opens("SAY I read 12 passed")
     told = session.is_told(f"{task['id']} completed")
     session.is_answered("I read 12 passed")
 
     assert told["parts"][0]["synthetic"] is True
     assert "approves nothing" in json.dumps(told)
-    assert {each for each in model.asked[-1].offers if each.startswith(("background", "errands"))} == TOOLS
+    asked = next(each for each in model.asked_for("I read 12 passed") if each.offers)
+    assert {each for each in asked.offers if each.startswith(("background", "errands"))} == TOOLS
     # It counts as delivered when OpenCode has accepted it.
     waited_for(lambda: not person.types("notices", "--peek", "--json", "--owner", session.owner).out)
 
@@ -85,20 +88,39 @@ def test_a_report_is_answered_by_the_session_s_own_agent(opencode: str, person: 
 
 @pytest.mark.spec("N6", "S12")
 @pytest.mark.trap(2)
-def test_reports_wait_until_the_session_is_idle_and_come_together(session: Session, person: Person) -> None:
-    session.prompts(
-        f"CALL background_shell {json.dumps({'command': 'sleep 0.7; echo first'})}\n"
-        f"AND background_shell {json.dumps({'command': 'sleep 0.7; echo second'})}\nSAY done"
+def test_reports_wait_until_the_session_is_idle_and_come_together(
+    opencode: str, session: Session, person: Person
+) -> None:
+    first, second, busy = (Gate(person.cwd / name) for name in ("first", "second", "busy"))
+    replies = session.prompts(
+        f"CALL background_shell {json.dumps({'command': 'cat first'})}\n"
+        f"AND background_shell {json.dumps({'command': 'cat second'})}\nSAY done"
     )
-    session.begins("SLOW 3\nSAY at last")
-    session.is_told("second\\n[end")
-    session.is_answered("at last")
+    session.begins('CALL bash {"command": "cat busy", "description": "x"}\nSAY at last')
+    session.is_running("bash")
 
-    told = [each for each in session.messages() if "[Errands: news" in json.dumps(each["parts"])]
-    users = [each for each in session.messages() if each["info"]["role"] == "user"]
-    assert "first\\n[end" in json.dumps(told)
-    assert len(told) == 1
-    assert users.index(told[0]) == len(users) - 1
+    for gate, reply in zip((first, second), replies, strict=True):
+        gate.opens(f"the {gate.path.name} one")
+        person.waits_until_reported(launched_in(reply), owner=session.owner)
+    # What could be reported has been by now: a later end of another session's task is.
+    other = Session(opencode, person.cwd)
+    other.prompts(calling("background_shell", command="echo the other one"))
+    other.is_told("the other one\\n[end")
+    assert not session.is_idle()
+    busy.opens()
+    session.is_answered("at last")
+    session.is_told("the second one\\n[end")
+    waited_for(session.is_idle)
+
+    messages = session.messages()
+    (told,) = [
+        place
+        for place, each in enumerate(messages)
+        if each["info"]["role"] == "user" and "[Errands: news" in json.dumps(each["parts"])
+    ]
+    (last,) = [place for place, each in enumerate(messages) if is_saying(each, "at last")]
+    assert "the first one\\n[end" in json.dumps(messages[told])
+    assert told > last
 
 
 @pytest.mark.spec("A8", "A5", "A7", "X17")
@@ -145,11 +167,11 @@ def test_a_rule_that_allows_everything_is_no_consent(
     session.asks(f"/session/{session.id}", {"permission": rules}, method="PATCH")
 
     (reply,) = session.prompts(calling("background_shell", command=f"rm -v {victim}"))
-    (task,) = person.types("ls", "--json", "--state", "proposed").objects
-    assert f"errands approve {task['id']}" in reply
+    (task,) = [each["id"] for each in person.types("ls", "--json", "--state", "proposed").objects]
+    assert f"errands approve {task}" in reply
     assert victim.exists()
 
-    person.types("approve", task["id"])
+    person.types("approve", task)
     session.is_told(f"removed '{victim}'")
     assert not victim.exists()
 

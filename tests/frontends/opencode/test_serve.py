@@ -15,6 +15,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.ports.home import Home
 from tests.frontends.cli.person import COMMAND, Person
+from tests.gate import Gate
 
 
 class Plugin:
@@ -39,6 +40,11 @@ class Plugin:
         while (message := json.loads(self._process.stdout.readline()))["type"] != kind:
             pass
         return dict(message)
+
+    def is_told(self) -> dict[str, Any]:
+        """Wait for news, be ready for it, and read the report."""
+        self.writes(type="ready", id=self.reads("news")["id"])
+        return self.reads("notice")
 
     def reads_at_once(self, tool: str) -> list[str]:
         """Call a tool; return the kinds of what was said before the reply."""
@@ -102,12 +108,12 @@ def test_a_refused_report_stays_and_comes_with_the_session_s_next_use(person: Pe
     task = ended(person, "echo news")
     with plugged(person) as plugin:
         plugin.writes(type="watch", session="ses_1")
-        refused = plugin.reads("notice")
+        refused = plugin.is_told()
         plugin.writes(type="delivered", id=refused["id"], delivered=False)
         assert task in person.types("notices", "--peek", "--owner", "opencode:ses_1").out
 
         plugin.writes(type="watch", session="ses_1")
-        again = plugin.reads("notice")
+        again = plugin.is_told()
         plugin.writes(type="delivered", id=again["id"], delivered=True)
 
         assert f"{task} completed" in refused["text"]
@@ -115,6 +121,24 @@ def test_a_refused_report_stays_and_comes_with_the_session_s_next_use(person: Pe
         # What was said before a call is settled when its reply comes.
         plugin.calls("background_list")
     assert person.types("notices", "--peek", "--json", "--owner", "opencode:ses_1").out == ""
+
+
+@pytest.mark.spec("N6")
+@pytest.mark.trap(2)
+def test_what_ends_before_a_session_is_ready_is_one_report(person: Person) -> None:
+    first = ended(person, "echo first")
+    with plugged(person) as plugin:
+        plugin.writes(type="watch", session="ses_1")
+        news = plugin.reads("news")
+        second = ended(person, "echo second")
+        person.waits_until_reported(second, owner="opencode:ses_1")
+        plugin.writes(type="ready", id=news["id"])
+        report = plugin.reads("notice")
+        plugin.writes(type="delivered", id=report["id"], delivered=True)
+
+        assert f"{first} completed" in report["text"]
+        assert f"{second} completed" in report["text"]
+        assert plugin.reads_at_once("background_list") == []
 
 
 @pytest.mark.trap(3)
@@ -132,7 +156,7 @@ def test_of_two_programs_the_one_that_used_a_session_last_reports_to_it(
 
                 person.types("approve", task)
 
-                report = theirs.reads("notice")
+                report = theirs.is_told()
                 theirs.writes(type="delivered", id=report["id"], delivered=True)
                 theirs.calls("background_list")
             assert mine.reads_at_once("background_list") == []
@@ -165,12 +189,15 @@ def test_what_one_message_launches_is_a_batch(person: Person) -> None:
 
 @pytest.mark.spec("X1")
 def test_an_interrupted_call_leaves_its_task_running_and_reported(person: Person) -> None:
+    gate = Gate(person.cwd / "gate")
     with plugged(person) as plugin:
-        task = plugin.calls("background_shell", command="sleep 1; echo later")["tasks"][0]
+        task = plugin.calls("background_shell", command="cat gate")["tasks"][0]
         plugin.begins("background_output", task_id=task, block=True)
         plugin.writes(type="cancel", id=2)
+        plugin.calls("background_list")  # so that the cancellation has arrived
+        gate.opens("later")
 
-        assert f"{task} completed" in plugin.reads("notice")["text"]
+        assert f"{task} completed" in plugin.is_told()["text"]
 
 
 @pytest.mark.spec("A8", "X18")

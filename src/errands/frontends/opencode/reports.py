@@ -1,7 +1,8 @@
 """Reports: the ends of tasks, for the sessions that are in use in this OpenCode.
 
 A session is reported to by the OpenCode that used it last, and by none twice: a notice leaves the inbox when
-OpenCode has accepted the message.
+OpenCode has accepted the message. Whatever ends while a session is busy is one report: it is written when the
+plugin says that the session is ready for it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,19 @@ class Reports:
         self._engine.sessions.see_session(owner_of(session))
         claim(self._engine, owner_of(session), self.claimant)
         self._changed.set()
+
+    def ready(self, number: int) -> None:
+        """Send a report to a session that can take it now: all that has ended by now."""
+        session, _ = self._sent[number]
+        is_ours = has_claim(self._engine, owner_of(session), self.claimant)
+        found = news(self._engine, owner_of(session))[:MOST]
+        if not found or not is_ours:  # it was read meanwhile, or another OpenCode reports it
+            del self._sent[number]
+            self._changed.set()
+            return
+        self._sent[number] = session, [each.id for each in found]
+        text = message(self._engine, found)
+        self._send({"type": "notice", "id": number, "session": session, "text": text})
 
     def settle(self, number: int, *, is_delivered: bool) -> None:
         """Note whether OpenCode has accepted a report; otherwise it waits for the session's next use."""
@@ -87,8 +101,7 @@ class Reports:
             owner = owner_of(session)
             if session in in_flight or not has_claim(self._engine, owner, self.claimant):
                 continue
-            if found := news(self._engine, owner)[:MOST]:
+            if news(self._engine, owner):
                 number = next(self._numbers)
-                self._sent[number] = session, [each.id for each in found]
-                text = message(self._engine, found)
-                self._send({"type": "notice", "id": number, "session": session, "text": text})
+                self._sent[number] = session, []
+                self._send({"type": "news", "id": number, "session": session})

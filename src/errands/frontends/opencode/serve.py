@@ -8,7 +8,8 @@ what was launched keeps running.
     cancel     a call is not wanted any more; what it launched keeps running
     answer     what the person said to a question: yes, no, or none if no person was asked
     watch      a session is in use here: report the ends of its tasks
-    notice ->  a report for a session -> delivered, or not
+    news ->    there is something to report to a session -> ready, when it is idle
+    notice ->  the report -> delivered, or not
     deleted    a session was deleted
 """
 
@@ -84,6 +85,8 @@ class _Service:
                 self._answers.pop(number).set_result(message)
             case {"type": "watch", "session": str(session)}:
                 self._use(session)
+            case {"type": "ready", "id": int(number)}:
+                self._reports.ready(number)
             case {"type": "delivered", "id": int(number), "delivered": is_delivered}:
                 self._reports.settle(number, is_delivered=bool(is_delivered))
             case {"type": "deleted", "session": str(session)}:

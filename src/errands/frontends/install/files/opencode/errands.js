@@ -60,7 +60,8 @@ const openBridge = (client) => {
   return { path, close: () => (server.close(), rmSync(folder, { recursive: true, force: true })) }
 }
 
-// What all instances of this plugin in one OpenCode share: there is one for each directory, and maybe more.
+// What the instances of this plugin in one OpenCode share: there is one for each directory, and maybe more. Those
+// that were installed for another home of Errands have a process of their own.
 class Shared {
   users = 0
   homes = new Map() // session -> the client of its directory, and its agent
@@ -106,7 +107,7 @@ class Shared {
     child.stdout.on("data", (piece) => {
       const lines = (rest + piece).split("\n")
       rest = lines.pop()
-      for (const line of lines) this.receive(JSON.parse(line))
+      for (const line of lines) this.receive(JSON.parse(line), child)
     })
     const ended = () => {
       if (this.process !== child) return
@@ -150,25 +151,35 @@ class Shared {
     })
   }
 
-  async receive(message) {
-    if (message.type === "reply") {
-      this.waiting.get(message.id)?.resolve(message)
-      this.waiting.delete(message.id)
-    } else if (message.type === "question") {
-      const answer = (await this.waiting.get(message.id)?.ask(message)) ?? { answer: "none" }
-      this.write({ type: "answer", id: message.id, ...answer })
-    } else if (message.type === "notice") {
-      const delivered = await this.deliver(message.session, message.text).catch(() => false)
-      this.write({ type: "delivered", id: message.id, delivered })
+  async receive(message, from) {
+    const { type, id, session } = message
+    const answer = (said) => this.process === from && this.write({ id, ...said }) // not to the next process
+    if (type === "reply") {
+      this.waiting.get(id)?.resolve(message)
+      this.waiting.delete(id)
+    } else if (type === "question") {
+      const said = (await this.waiting.get(id)?.ask(message)) ?? { answer: "none" }
+      answer({ type: "answer", ...said })
+    } else if (type === "news") {
+      const ready = await this.ready(session).catch(() => false)
+      answer(ready ? { type: "ready" } : { type: "delivered", delivered: false })
+    } else if (type === "notice") {
+      answer({ type: "delivered", delivered: await this.deliver(session, message.text).catch(() => false) })
     }
+  }
+
+  // Waits until a session can take a report; false if it is not known here.
+  async ready(session) {
+    const home = this.homes.get(session)
+    if (home && !IS_RUN) await this.idle(session, home.client) // `opencode run` exits when it is idle
+    return Boolean(home)
   }
 
   // Reports into a session when it is idle, with its own agent: without one, OpenCode would answer as `build`,
   // with full rights.
   async deliver(session, text) {
+    if (!(await this.ready(session))) return false
     const home = this.homes.get(session)
-    if (!home) return false
-    if (!IS_RUN) await this.idle(session, home.client) // `opencode run` exits when it is idle
     const found = await home.client.session.get({ path: { id: session } })
     const agent = found.data?.agent ?? home.agent
     if (found.error || !agent) return false
@@ -229,10 +240,13 @@ class Shared {
 }
 
 const KEY = Symbol.for("errands")
+const HOME = JSON.stringify([ERRANDS, ENVIRONMENT])
 
 const server = async ({ client, directory }) => {
   if (process.env.ERRANDS_OPENCODE === "headless") return {} // Errands itself runs this server, for an agent
-  const shared = (globalThis[KEY] ??= new Shared())
+  const homes = (globalThis[KEY] ??= new Map())
+  if (!homes.has(HOME)) homes.set(HOME, new Shared())
+  const shared = homes.get(HOME)
   shared.enter(client)
 
   const execute = (name) => async (args, ctx) => {
