@@ -1,3 +1,4 @@
+-- A store of schema 4, which knows what an approval covers; never edited.
 BEGIN TRANSACTION;
 CREATE TABLE always (
     digest  TEXT PRIMARY KEY,
