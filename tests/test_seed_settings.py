@@ -78,7 +78,7 @@ async def grace(home: str) -> None:
     async def proof(engine: TestEngine) -> None:
         task = await engine.started("trap '' TERM; echo ready; while :; do sleep 0.05; done")
         await engine.cancel(task.id)
-        ended = await engine.wait(task.id, timeout=20)
+        ended = await engine.wait(task.id, timeout=60)
         assert (ended.latest.elapsed or 99) < 4  # the default grace is 5 s
 
     await gives("runs.grace", "100ms", home, proof)
@@ -101,7 +101,7 @@ async def most_output(home: str) -> None:
 
 async def longest_answer(home: str) -> None:
     async def proof(engine: TestEngine) -> None:
-        task = await engine.ask("`sleep 60`", agent="offline", every="1h")
+        task = await engine.ask("`sleep 600`", agent="offline", every="1h")
         run = (await engine.fire(task.id)).latest.id
         await until(lambda: engine.engine.run(run).state == "failed")
         (latest,) = [each for each in engine.engine.history(task.id) if each.id == run]

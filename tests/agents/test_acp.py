@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +41,13 @@ async def test_a_refused_terminal_never_starts(stage: Stage) -> None:
 
 
 async def test_a_killed_terminal_says_what_it_printed_last(stage: Stage) -> None:
-    answer = await stage.says("KILL echo the beginning and the end; sleep 60 & wait")
+    answer = await stage.says("KILL echo the beginning and the end; sleep 600 & wait")
     assert "killed: SIGKILL: d the end" in answer
 
 
 async def test_a_terminal_ends_with_its_command_not_with_what_holds_its_pipe(stage: Stage) -> None:
-    began = time.monotonic()
-    assert "exit 0" in await stage.says("TERMINAL sleep 60 & echo started")
-    assert time.monotonic() - began < 30
+    async with asyncio.timeout(60):
+        assert "exit 0" in await stage.says("TERMINAL sleep 600 & echo started")
 
 
 async def test_a_file_is_read_in_part(stage: Stage) -> None:
@@ -220,13 +218,13 @@ async def test_a_recovered_agent_learns_which_calls_may_have_been_carried_out(st
     context = stage.context()
     async with stage.agent() as agent:
         session = await agent.open(context)
-        asking = asyncio.create_task(agent.prompt(session, "RUN touch begun; sleep 60", context))
+        asking = asyncio.create_task(agent.prompt(session, "RUN touch begun; sleep 600", context))
         while not (stage.project / "begun").exists():
             await asyncio.sleep(0.01)
         asking.cancel()
         await asyncio.wait([asking])
     async with stage.agent() as agent:
-        await agent.recover(session, "RUN touch begun; sleep 60", context)
+        await agent.recover(session, "RUN touch begun; sleep 600", context)
     *_, note = stage.prompts()
     assert "You were interrupted" in note
-    assert 'shell {"command": "touch begun; sleep 60"}' in note
+    assert 'shell {"command": "touch begun; sleep 600"}' in note

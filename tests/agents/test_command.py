@@ -178,9 +178,9 @@ async def test_a_dropped_session_is_gone_for_everything(tmp_path: Path) -> None:
 @pytest.mark.spec("S14")
 async def test_a_program_that_was_interrupted_is_not_asked_again(tmp_path: Path) -> None:
     context = desk_in(tmp_path)
-    agent = Command({"command": ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"]})
+    agent = Command({"command": ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 600"]})
     session = await agent.open(context)
-    asker = _asker(context, session, "hello", ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"])
+    asker = _asker(context, session, "hello", ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 600"])
     assert asker.wait() == -signal.SIGKILL
 
     with pytest.raises(AgentError, match="was interrupted"):
@@ -214,7 +214,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path, how: str) -> None:
     context = desk_in(tmp_path)
-    line = "trap '' TERM; echo $$ >leader; setsid sleep 61 & echo $! >pid; sleep 62"
+    line = "trap '' TERM; echo $$ >leader; setsid sleep 610 & echo $! >pid; sleep 620"
     agent = Command({"command": ["sh", "-c", line]})
     session = await agent.open(context)
     asking = asyncio.create_task(agent.prompt(session, "hello", context))
@@ -251,7 +251,7 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", slowly)
     context = desk_in(tmp_path)
-    agent = Command({"command": ["sh", "-c", "echo $$ >leader; setsid sleep 64 & echo $! >pid; sleep 65"]})
+    agent = Command({"command": ["sh", "-c", "echo $$ >leader; setsid sleep 640 & echo $! >pid; sleep 650"]})
     session = await agent.open(context)
     asking = asyncio.create_task(agent.prompt(session, "hello", context))
     await is_there.wait()
@@ -262,7 +262,7 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
         asking.cancel()
     else:
         await agent.abort(session)
-    done, _ = await asyncio.wait([asking], timeout=20)
+    done, _ = await asyncio.wait([asking], timeout=60)
 
     assert done == {asking}
     assert [pid for pid in tree if is_alive(pid)] == []
@@ -271,14 +271,14 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
 async def test_the_program_ends_when_its_caller_is_killed(tmp_path: Path) -> None:
     context = desk_in(tmp_path)
     session = await Command({"command": "cat"}).open(context)
-    asker = _asker(context, session, "hello", ["sh", "-c", "echo $$ >pid; exec sleep 63"])
+    asker = _asker(context, session, "hello", ["sh", "-c", "echo $$ >pid; exec sleep 630"])
     await until(lambda: _number(tmp_path / "pid"), asker)
 
     asker.kill()
     asker.wait()
 
     pid = _number(tmp_path / "pid")
-    deadline = asyncio.get_running_loop().time() + 30
+    deadline = asyncio.get_running_loop().time() + 60
     while is_alive(pid):
         assert asyncio.get_running_loop().time() < deadline, "it outlived its caller"
         await asyncio.sleep(0.01)

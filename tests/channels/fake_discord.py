@@ -31,7 +31,7 @@ from tests.channels.discord_shapes import (
 )
 
 T = TypeVar("T")
-WITHIN = 20.0
+WITHIN = 60.0
 _FLUSH = zlib.Z_SYNC_FLUSH
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 # hang: take it and never answer; cut: take it and hang up; garbage: answer with no HTTP; or an error's code
 Mood = Literal["", "hang", "cut", "garbage"] | int
-WITHIN = 20.0
+WITHIN = 60.0
 
 
 class Posted:

@@ -233,7 +233,7 @@ async def test_what_is_new_does_not_wait_for_the_next_try_of_something_else(outb
     sending._look()
     outbox.add("hook")
     sending.ring()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await started.wait()
     sending.close()
 

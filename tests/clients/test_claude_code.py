@@ -237,7 +237,7 @@ async def test_a_call_without_a_person_to_ask_ends_the_turn(claude: Command, tmp
     context = desk_in(tmp_path, decide=decide)
     session = await claude.open(context)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with pytest.raises(StoreError, match="the disk is full"):
             await claude.prompt(session, running("touch never"), context)
 

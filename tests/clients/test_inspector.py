@@ -23,7 +23,7 @@ from tests.clients.programs import program
 
 ERAS = ("legacy", "modern")
 TOKEN = "a token that only this test knows"
-WITHIN = 20.0  # seconds
+WITHIN = 60.0  # seconds
 HELLO = "`echo hello`"
 CLOCK = {
     "name": "clock",

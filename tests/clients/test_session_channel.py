@@ -20,7 +20,7 @@ from tests.channels.deliveries import delivery, notice
 def ask(url: str, path: str, body: object = None) -> Any:
     content = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url + path, content, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=60) as reply:
         content = reply.read()
     return json.loads(content) if content else None
 

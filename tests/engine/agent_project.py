@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from errands.testing.engines import TestEngine
+
 DEED = """#!/bin/sh
 echo "$1" >>witness
 sleep "${2:-0}"
@@ -13,6 +15,13 @@ echo "did $1"
 
 # The smallest agent that remembers a conversation: what it is sent is its answer.
 CAT = '[agents.cat]\nbackend = "command"\ncommand = "cat"\n'
+
+
+async def unhurried(engine: TestEngine) -> float:
+    """Return a time limit, in seconds, that an agent does not reach on this machine just by starting."""
+    ended = await engine.answered("`true`")
+    assert ended.latest.elapsed is not None
+    return max(2.0, 4 * ended.latest.elapsed)
 
 
 class Project:

@@ -55,7 +55,7 @@ async def test_the_header_says_who_approved_a_proposed_task_after_the_approval(
     task = await engine.submit("echo hello; touch x", propose=True, cwd="/tmp")
     before = header(task)
     await engine.approve(task.id, by="ada")
-    done = await engine.wait(task.id, timeout=20)
+    done = await engine.wait(task.id, timeout=60)
     after = header(done)
 
     assert before.splitlines()[-2:] == ["# directory /tmp", ""]
@@ -112,7 +112,7 @@ async def test_a_run_whose_directory_is_removed_before_it_starts_still_runs(home
     os.unlink(view.latest.output_file)
     os.rmdir(home.run(view.latest.id))
     async with embedded(home.path) as engine:
-        done = await engine.wait(view.id, timeout=20)
+        done = await engine.wait(view.id, timeout=60)
 
         assert done.state == "completed"
         assert header(done).startswith(f"# task      {view.id}, run 1\n")

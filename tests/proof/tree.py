@@ -79,7 +79,7 @@ class Tree:
 
     def _pytest(self, tests: list[str], *, spec: str = "", fails_with: str = "") -> Outcome:
         self._report.unlink(missing_ok=True)
-        words = ["-q", "-p", "no:cacheprovider", "-p", "tests.proof.first_failure"]
+        words = ["-q", "--timeout=120", "-p", "no:cacheprovider", "-p", "tests.proof.first_failure"]
         words.append(f"--basetemp={self._place / 'tmp'}")
         known = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONPATH")}
         ours = {_MARK: self._mark, REPORT: str(self._report), SPEC: spec, FAILS_WITH: fails_with}

@@ -20,7 +20,7 @@ from errands.runners.system import linux
 if TYPE_CHECKING:
     from errands.ports.runner import Report, Role
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 HEADER = b"# a header\n# started   now\n\n"
 
 
@@ -96,8 +96,9 @@ class Stage:
         return found
 
     async def ended(self, run_id: str) -> Ending:
-        await until(lambda: self._find(run_id, Ended, Refused), f"the end of {run_id}")
-        found = self._find(run_id, Ended, Refused)
+        while not (found := self._find(run_id, Ended, Refused)):
+            known = len(self.reports)  # of many runs at once, each may take its time
+            await until(lambda known=known: len(self.reports) > known, f"the end of {run_id}")  # type: ignore[misc]
         assert isinstance(found, Ended), found
         return found.ending
 

@@ -41,7 +41,7 @@ async def ended(speaker: Speaker) -> str:
 
 async def busy(speaker: Speaker) -> str:
     """Launch an agent that is in the middle of something."""
-    found = await launch(speaker, "`sleep 60`")
+    found = await launch(speaker, "`sleep 600`")
     await until(lambda: _calls(speaker, found))
     return found
 

@@ -42,19 +42,19 @@ async def properties(speaker: Speaker, tool: str) -> dict[str, Any]:
 
 
 async def test_bash_in_the_background_returns_an_id_and_a_file(claude: Speaker) -> None:
-    reply = await claude("Bash", command="sleep 60", run_in_background=True, description="wait a minute")
+    reply = await claude("Bash", command="sleep 600", run_in_background=True, description="wait a minute")
     given = facts(reply)
     assert set(given) == {"success", "task_id", "status", "output_file", "wake"}
     assert given["status"] == "running"
     task = await claude.task()
     assert (given["task_id"], given["output_file"]) == (task.id, task.latest.output_file)
     await until(lambda: os.path.exists(given["output_file"]))
-    assert (task.command, task.description) == ("sleep 60", "wait a minute")
+    assert (task.command, task.description) == ("sleep 600", "wait a minute")
     lines = reply.text.splitlines()
     assert lines[:5] == [
         "Background Task Started",
         f"Task ID: {task.id}",
-        "Command: sleep 60",
+        "Command: sleep 600",
         "Status: Running",
         f"Output: {task.latest.output_file}",
     ]
@@ -70,14 +70,19 @@ async def test_bash_in_the_foreground_returns_the_result(claude: Speaker) -> Non
 
 @pytest.mark.spec("L22")
 @pytest.mark.trap(27)
-async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speaker) -> None:
-    command = "echo line 1; sleep 5; echo line 2"
+async def test_a_slow_foreground_command_goes_on_in_the_background(
+    stage: Stage, session: str, claude: Speaker
+) -> None:
+    gate = stage.folder / f"gate-{session}"
+    os.mkfifo(gate)
+    command = f"echo line 1; cat {gate}; echo line 2"
     reply = await claude("Bash", command=command, timeout=3000)  # enough to print, on a busy machine too
     given, pid = facts(reply), (await claude.task()).latest.pid
     assert given["status"] == "running"
     assert "It goes on in the background." in reply.text
     assert "Nothing will tell you when it ends; ask with TaskOutput" in reply.text
     so_far = fenced(given["output"])
+    await asyncio.to_thread(gate.write_text, "")
     done = facts(await claude("TaskOutput", task_id=given["task_id"]))
     whole = fenced(done["output"])
     assert whole.startswith(so_far)
@@ -100,7 +105,10 @@ async def test_a_foreground_caller_is_not_notified_again(stage: Stage, session: 
 @pytest.mark.trap(1)
 async def test_a_detached_command_reports_its_end(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
-    reply = await speaker("Bash", command="sleep 0.2", timeout=20)
+    gate = stage.folder / f"gate-{session}"
+    os.mkfifo(gate)
+    reply = await speaker("Bash", command=f"cat {gate}", timeout=20)
+    await asyncio.to_thread(gate.write_text, "")
     assert "You will be told when it ends; do not poll." in reply.text
     await stage.engine.wait(facts(reply)["task_id"], timeout=WITHIN)
     assert len(await stage.engine.take_notices(session)) == 1
@@ -146,7 +154,7 @@ async def test_bash_refuses_an_empty_command(claude: Speaker) -> None:
 async def test_bash_that_does_harm_waits_for_a_person(stage: Stage, claude: Speaker) -> None:
     victim = stage.folder / "claude-victim"
     victim.touch()
-    reply = await asyncio.wait_for(claude("Bash", command=f"rm {victim}"), timeout=5)
+    reply = await asyncio.wait_for(claude("Bash", command=f"rm {victim}"), timeout=60)
     task = await claude.task()
     assert task.state == "proposed"
     assert reply.text.startswith("Background Task Awaiting Approval")
@@ -241,7 +249,7 @@ async def test_task_output_waits_for_completion(claude: Speaker) -> None:
 
 @pytest.mark.spec("O3", "O4")
 async def test_task_output_without_block_gives_partial_output(claude: Speaker) -> None:
-    found = await background(claude, "echo marmalade; sleep 60")
+    found = await background(claude, "echo marmalade; sleep 600")
     await claude.engine.printed(found, "marmalade")
     reply = await claude("TaskOutput", task_id=found, block=False)
     given = facts(reply)
@@ -254,9 +262,9 @@ async def test_task_output_without_block_gives_partial_output(claude: Speaker) -
 @pytest.mark.spec("O4")
 @pytest.mark.trap(38)
 async def test_task_output_gives_up_after_its_timeout(claude: Speaker) -> None:
-    found = await background(claude, "sleep 60")
+    found = await background(claude, "sleep 600")
     asked = claude("TaskOutput", task_id=found, timeout=50)
-    assert facts(await asyncio.wait_for(asked, timeout=2))["status"] == "running"
+    assert facts(await asyncio.wait_for(asked, timeout=60))["status"] == "running"
 
 
 @pytest.mark.spec("O4")
@@ -305,7 +313,7 @@ async def test_task_output_of_a_task_that_is_not_there(claude: Speaker) -> None:
 
 @pytest.mark.spec("L9")
 async def test_kill_shell(claude: Speaker) -> None:
-    found = await background(claude, "sleep 60 & sleep 60")
+    found = await background(claude, "sleep 600 & sleep 600")
     assert facts(await claude("KillShell", shell_id=found)) == {
         "success": True,
         "task_id": found,
@@ -339,8 +347,8 @@ async def test_no_tasks(claude: Speaker) -> None:
 async def test_tasks_newest_first_with_their_icons(claude: Speaker) -> None:
     done = await finished(claude, "true", description="Run npm test")
     failed = await finished(claude, "false", description="Build docker image")
-    running = await background(claude, "sleep 60", description="Explore auth code")
-    killed = await background(claude, "sleep 61")
+    running = await background(claude, "sleep 600", description="Explore auth code")
+    killed = await background(claude, "sleep 610")
     await claude("KillShell", shell_id=killed)
     await claude("Bash", command="rm -r /nowhere/at/all")
     waits = (await claude.task()).id
@@ -362,7 +370,7 @@ async def test_tasks_newest_first_with_their_icons(claude: Speaker) -> None:
 
 async def test_tasks_filtered_by_status_and_type(claude: Speaker) -> None:
     done = await finished(claude, "true")
-    running = await background(claude, "sleep 60")
+    running = await background(claude, "sleep 600")
     await claude("Task", description="x", prompt="`true`", subagent_type="offline")
     agent = (await claude.task()).id
     for given, expected in (

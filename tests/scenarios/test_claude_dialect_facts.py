@@ -18,7 +18,7 @@ async def claude(stage: Stage, session: str) -> Speaker:
 @pytest.mark.spec("X18")
 async def test_a_queued_agent_is_not_shown_as_running(stage: Stage, claude: Speaker) -> None:
     width = stage.engine.engine.config.lanes["agent"]
-    agent = {"description": "x", "prompt": "`sleep 60`", "subagent_type": "offline"}
+    agent = {"description": "x", "prompt": "`sleep 600`", "subagent_type": "offline"}
     for _ in range(width):
         await claude("Task", **agent, run_in_background=True)
     reply = await claude("Task", **agent, run_in_background=True)

@@ -36,7 +36,7 @@ async def finished(speaker: Speaker, command: str, description: str = "a task", 
 
 
 async def test_start_background_task(co: Speaker) -> None:
-    reply = await co("start_background_task", command="sleep 60", description="Run full test suite")
+    reply = await co("start_background_task", command="sleep 600", description="Run full test suite")
     given, task = facts(reply), await co.task()
     assert set(given) == {"task_id", "status", "display", "wake"}
     assert (given["task_id"], given["status"]) == (task.id, "running")
@@ -45,7 +45,7 @@ async def test_start_background_task(co: Speaker) -> None:
         f"Check status: /status {task.id}",
     ]
     assert reply.text == given["display"]
-    assert (task.command, task.description) == ("sleep 60", "Run full test suite")
+    assert (task.command, task.description) == ("sleep 600", "Run full test suite")
 
 
 @pytest.mark.spec("L1")
@@ -107,7 +107,7 @@ async def test_start_needs_approval_for_what_does_harm(stage: Stage, co: Speaker
 @pytest.mark.spec("L5")
 async def test_five_run_and_the_sixth_is_pending(co: Speaker) -> None:
     replies = [
-        await co("start_background_task", command="sleep 60", description=f"Task {i}") for i in range(6)
+        await co("start_background_task", command="sleep 600", description=f"Task {i}") for i in range(6)
     ]
     assert [facts(reply)["status"] for reply in replies] == ["running"] * 5 + ["pending"]
 
@@ -164,7 +164,7 @@ async def test_the_exit_code_after_a_signal_is_minus_its_number(co: Speaker) -> 
 
 
 async def test_check_task_status_of_a_running_task(co: Speaker) -> None:
-    found = await start(co, "echo 132/247 files; sleep 60")
+    found = await start(co, "echo 132/247 files; sleep 600")
     await co.engine.printed(found, "files")
     given = facts(await co("check_task_status", task_id=found))
     assert (given["status"], given["exit_code"]) == ("running", None)
@@ -216,7 +216,7 @@ async def test_task_not_found(co: Speaker, tool: str) -> None:
 
 @pytest.mark.spec("L9")
 async def test_cancel_background_task(co: Speaker) -> None:
-    found = await start(co, "sleep 60")
+    found = await start(co, "sleep 600")
     given = facts(await co("cancel_background_task", task_id=found))
     assert given == {"task_id": found, "status": "cancelled", "display": f"Task {found} cancelled."}
 
@@ -276,10 +276,10 @@ async def test_list_background_tasks(co: Speaker) -> None:
 async def test_status_filter(co: Speaker, word: str) -> None:
     found = {
         "pending": await start(co, "rm -r /nowhere/at/all"),
-        "running": await start(co, "sleep 60"),
+        "running": await start(co, "sleep 600"),
         "completed": await start(co, "true"),
         "failed": await start(co, "false"),
-        "cancelled": await start(co, "sleep 61"),
+        "cancelled": await start(co, "sleep 610"),
     }
     await co("cancel_background_task", task_id=found["cancelled"])
     await co.engine.wait_all([found["completed"], found["failed"]], timeout=WITHIN)

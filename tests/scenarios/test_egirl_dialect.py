@@ -44,7 +44,7 @@ async def listed(speaker: Speaker, **given: Any) -> list[dict[str, Any]]:
 
 
 async def test_task_add_is_active_at_once(egirl: Speaker) -> None:
-    reply = await egirl("task_add", **{**NEW, "prompt": "`sleep 60`"})
+    reply = await egirl("task_add", **{**NEW, "prompt": "`sleep 600`"})
     given, task = facts(reply), await egirl.task()
     assert given["id"] == task.id
     assert reply.text.splitlines()[:4] == [
@@ -56,7 +56,7 @@ async def test_task_add_is_active_at_once(egirl: Speaker) -> None:
     expected = {
         "name": "watch-deploy",
         "description": "Watch staging deploy progress",
-        "prompt": "`sleep 60`",
+        "prompt": "`sleep 600`",
         "kind": "oneshot",
         "status": "active",
         "notify": "always",
@@ -207,7 +207,7 @@ async def test_task_list_of_a_failure(stage: Stage, session: str) -> None:
 
 async def test_task_list_by_status(egirl: Speaker) -> None:
     finished = await done(egirl)
-    active = await add(egirl, prompt="`sleep 60`")
+    active = await add(egirl, prompt="`sleep 600`")
     proposed = facts(await egirl("task_propose", **NEW))["id"]
     for status, expected in (
         ("done", [finished]),
@@ -231,7 +231,7 @@ async def test_task_list_refuses_words_of_others(egirl: Speaker) -> None:
 
 @pytest.mark.spec("L9")
 async def test_task_cancel_deletes_what_runs(egirl: Speaker) -> None:
-    found = await add(egirl, prompt="`sleep 60`")
+    found = await add(egirl, prompt="`sleep 600`")
     assert (await egirl("task_cancel", task_id=found)).text == f"Task cancelled: {found}"
     assert await listed(egirl) == []
     assert (await egirl.engine.get(found)).state == "cancelled"
@@ -259,7 +259,7 @@ async def test_task_run_now_runs_it_again(egirl: Speaker) -> None:
 
 
 async def test_task_run_now_of_what_runs(egirl: Speaker) -> None:
-    found = await add(egirl, prompt="`sleep 60`")
+    found = await add(egirl, prompt="`sleep 600`")
     said = await egirl.refused("task_run_now", task_id=found)
     assert said.startswith(f"Task {found} ")
     assert said.endswith(" already; its end is all there is to wait for.")
@@ -278,7 +278,7 @@ async def test_task_run_now_does_not_approve(egirl: Speaker) -> None:
 
 @pytest.mark.parametrize("tool", ["task_pause", "task_resume"])
 async def test_what_runs_once_is_neither_paused_nor_resumed(egirl: Speaker, tool: str) -> None:
-    found = await add(egirl, prompt="`sleep 60`")
+    found = await add(egirl, prompt="`sleep 600`")
     said = await egirl.refused(tool, task_id=found)
     assert said == f"Task {found} runs once, so you cannot {tool[5:]} it; task_cancel ends it."
 

@@ -316,7 +316,7 @@ async def test_task_cancel_ends_a_schedule(egirl: Speaker, tool: str) -> None:
 
 
 async def test_task_cancel_ends_a_run_with_its_schedule(egirl: Speaker) -> None:
-    found = (await add(egirl, prompt="`sleep 60`"))["id"]
+    found = (await add(egirl, prompt="`sleep 600`"))["id"]
     await egirl("task_run_now", task_id=found)
     assert (await egirl("task_cancel", task_id=found)).text == f"Task cancelled: {found}"
     assert egirl.engine.engine.store.ended(found)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from errands.testing.engines import until
 from errands.testing.speaker import Speaker, Stage, facts, fenced
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X5")]
@@ -32,7 +33,7 @@ async def finished(speaker: Speaker, command: str, **more: Any) -> str:
 
 @pytest.mark.spec("L1")
 async def test_run_returns_an_id_at_once(native: Speaker) -> None:
-    reply = await native("run", command="sleep 60", name="tests")
+    reply = await native("run", command="sleep 600", name="tests")
     given, task = facts(reply), await native.task()
     assert given["id"] == task.id
     assert task.id.startswith("tests-")
@@ -91,8 +92,8 @@ async def test_a_wrong_option_is_refused_by_name(native: Speaker, wrong: dict[st
 
 @pytest.mark.spec("L13")
 async def test_a_batch_is_listed_and_cancelled_as_a_whole(native: Speaker) -> None:
-    both = {await run(native, "sleep 60", batch="pair") for _ in range(2)}
-    other = await run(native, "sleep 60")
+    both = {await run(native, "sleep 600", batch="pair") for _ in range(2)}
+    other = await run(native, "sleep 600")
     listed = facts(await native("tasks", batch="pair"))["tasks"]
     assert {each["id"] for each in listed} == both
     assert {each["batch"] for each in listed} == {"pair"}
@@ -127,7 +128,7 @@ async def test_run_and_wait(native: Speaker) -> None:
 
 @pytest.mark.spec("L22")
 async def test_run_that_takes_longer_than_it_is_waited_for_goes_on(native: Speaker) -> None:
-    reply = await asyncio.wait_for(native("run", command="sleep 60", wait=50), timeout=2)
+    reply = await asyncio.wait_for(native("run", command="sleep 600", wait=3000), timeout=60)
     assert facts(reply)["state"] == "running"
     assert "Nothing will tell you when it ends; ask with wait" in reply.text
 
@@ -157,7 +158,7 @@ async def test_run_after_a_task_of_another_session(stage: Stage, native: Speaker
 async def test_run_that_does_harm_is_proposed(stage: Stage, native: Speaker) -> None:
     victim = stage.folder / "native-victim"
     victim.touch()
-    reply = await asyncio.wait_for(native("run", command=f"rm {victim}", wait=600_000), timeout=5)
+    reply = await asyncio.wait_for(native("run", command=f"rm {victim}", wait=600_000), timeout=60)
     found = facts(reply)["id"]
     assert facts(reply)["state"] == "proposed"
     assert f"errands approve {found}" in reply.text
@@ -199,7 +200,7 @@ async def test_ask_and_resume(native: Speaker) -> None:
 @pytest.mark.spec("S3")
 async def test_what_is_asked_again_is_resumed(native: Speaker) -> None:
     found = facts(await native("ask", prompt="`true`", wait=20_000))["id"]
-    assert facts(await native("ask", resume=found, prompt="`sleep 60`"))["state"] == "resumed"
+    assert facts(await native("ask", resume=found, prompt="`sleep 600`"))["state"] == "resumed"
     assert [each["id"] for each in facts(await native("tasks", state="resumed"))["tasks"]] == [found]
 
 
@@ -228,8 +229,8 @@ async def test_fork_is_not_offered_where_the_conversation_is_not_known(native: S
 async def test_list_and_its_states(native: Speaker) -> None:
     assert (await native("tasks")).text == "There are no tasks."
     done, failed = await finished(native, "true"), await finished(native, "false")
-    running = await run(native, "sleep 60")
-    await native.engine.wait(running, timeout=0.05)
+    running = await run(native, "sleep 600")
+    await until(lambda: native.engine.engine.store.view(running).state == "running")
     for state, expected in (
         (None, [running, failed, done]),
         ("completed", [done]),
@@ -323,9 +324,9 @@ async def test_output_that_was_not_kept_is_counted(stage: Stage, native: Speaker
 @pytest.mark.spec("O4")
 @pytest.mark.trap(38)
 async def test_wait_gives_the_state_after_its_timeout(native: Speaker) -> None:
-    found = await run(native, "echo one; sleep 60")
+    found = await run(native, "echo one; sleep 600")
     await native.engine.printed(found, "one")
-    given = facts(await asyncio.wait_for(native("wait", id=found, timeout=50), timeout=2))
+    given = facts(await asyncio.wait_for(native("wait", id=found, timeout=50), timeout=60))
     assert (given["state"], fenced(given["output"])) == ("running", "one\n")
 
 
@@ -336,7 +337,7 @@ async def test_wait_defaults_to_half_a_minute(native: Speaker) -> None:
 
 @pytest.mark.spec("L9")
 async def test_cancel(native: Speaker) -> None:
-    found = await run(native, "sleep 60")
+    found = await run(native, "sleep 600")
     assert (await native("cancel", id=found)).text == f"Task {found} is cancelled."
     assert (await native("cancel", id=found)).text == f"Task {found} is cancelled already."
     assert f"by agent {native.caller.client}" in str((await native.engine.get(found)).latest.error)

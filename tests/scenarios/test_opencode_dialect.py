@@ -24,12 +24,12 @@ async def opencode(stage: Stage, session: str) -> Speaker:
 
 @pytest.mark.spec("L1")
 async def test_background_task_returns_an_id_at_once(opencode: Speaker) -> None:
-    reply = await opencode("background_task", description="say hello", prompt="`sleep 60`", agent="offline")
+    reply = await opencode("background_task", description="say hello", prompt="`sleep 600`", agent="offline")
     assert "Status: running" in reply.text
     task = await opencode.task()
     assert task.id == task_id(reply)
     assert task.is_live
-    assert (task.description, task.command) == ("say hello", "`sleep 60`")
+    assert (task.description, task.command) == ("say hello", "`sleep 600`")
     assert task.agent is not None
     assert task.agent.name == "offline"
     assert task.parent == opencode.caller.session
@@ -37,9 +37,9 @@ async def test_background_task_returns_an_id_at_once(opencode: Speaker) -> None:
 
 @pytest.mark.spec("X1")
 async def test_background_task_needs_only_what_its_schema_requires(opencode: Speaker) -> None:
-    await opencode("background_task", prompt="`sleep 60` and more words")
+    await opencode("background_task", prompt="`sleep 600` and more words")
     task = await opencode.task()
-    assert (task.description, task.agent and task.agent.name) == ("`sleep 60` and more words", "offline")
+    assert (task.description, task.agent and task.agent.name) == ("`sleep 600` and more words", "offline")
 
 
 async def test_background_task_needs_a_prompt(opencode: Speaker) -> None:
@@ -124,8 +124,8 @@ async def test_resume_takes_a_prompt_and_nothing_else(opencode: Speaker, more: d
 async def test_tasks_of_one_message_are_a_batch(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("opencode", session, message="m1")
     other = await stage.speaker("opencode", session, message="m2")
-    first, second = await launch(speaker, "`sleep 60`"), await launch(speaker, "`sleep 60`")
-    third = await launch(other, "`sleep 60`")
+    first, second = await launch(speaker, "`sleep 600`"), await launch(speaker, "`sleep 600`")
+    third = await launch(other, "`sleep 600`")
     batch = (await shown(speaker, first)).batch
     assert batch is not None
     listed = (await speaker("background_list", batch_id=batch)).text
@@ -161,8 +161,8 @@ async def test_background_output_of_a_running_task_shows_progress(opencode: Spea
 
 
 async def test_block_defaults_to_false(opencode: Speaker) -> None:
-    found = await command(opencode, "sleep 60")
-    said = await asyncio.wait_for(opencode("background_output", task_id=found), timeout=5)
+    found = await command(opencode, "sleep 600")
+    said = await asyncio.wait_for(opencode("background_output", task_id=found), timeout=60)
     assert "Status: running" in said.text
 
 
@@ -175,9 +175,9 @@ async def test_background_output_waits_with_block(opencode: Speaker) -> None:
 @pytest.mark.spec("O4")
 @pytest.mark.trap(38)
 async def test_background_output_gives_the_status_after_its_timeout(opencode: Speaker) -> None:
-    found = await command(opencode, "sleep 60")
+    found = await command(opencode, "sleep 600")
     asked = opencode("background_output", task_id=found, block=True, timeout=50)
-    assert "Status: running" in (await asyncio.wait_for(asked, timeout=2)).text
+    assert "Status: running" in (await asyncio.wait_for(asked, timeout=60)).text
 
 
 @pytest.mark.spec("O4")
@@ -256,7 +256,7 @@ async def test_filter_by_parent_session(stage: Stage, opencode: Speaker) -> None
 
 async def test_show_resumed_indicator(opencode: Speaker) -> None:
     found = await answered(opencode, "`true`")
-    await opencode("background_resume", task_id=found, message="`sleep 60`")
+    await opencode("background_resume", task_id=found, message="`sleep 600`")
     assert f"{found} (resumed) - resumed - a task" in (await opencode("background_list")).text
 
 
@@ -279,7 +279,7 @@ async def test_a_list_is_bounded(stage: Stage, opencode: Speaker) -> None:
 
 @pytest.mark.spec("L9")
 async def test_cancel_running_tasks(opencode: Speaker) -> None:
-    found = await command(opencode, "sleep 60")
+    found = await command(opencode, "sleep 600")
     assert (await opencode("background_cancel", task_id=found)).text == f"Task {found}: cancelled"
     assert (await shown(opencode, found)).state == "cancelled"
 
@@ -312,14 +312,14 @@ async def test_clear_one_task(opencode: Speaker) -> None:
 
 @pytest.mark.spec("O14")
 async def test_clear_all_of_a_session_and_keep_what_runs(opencode: Speaker) -> None:
-    found, running = await ended(opencode), await command(opencode, "sleep 60")
+    found, running = await ended(opencode), await command(opencode, "sleep 600")
     said = (await opencode("background_clear")).text
     assert said == f"Cleared: {found}\nStill running, so not cleared: {running}"
 
 
 @pytest.mark.spec("O14")
 async def test_clear_refuses_what_runs(opencode: Speaker) -> None:
-    running = await command(opencode, "sleep 60")
+    running = await command(opencode, "sleep 600")
     assert running in await opencode.refused("background_clear", task_id=running)
     assert await opencode.count() == 1
 

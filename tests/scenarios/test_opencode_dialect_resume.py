@@ -31,7 +31,7 @@ async def test_resume_with_block_gives_the_response_alone(opencode: Speaker) -> 
 @pytest.mark.spec("S3")
 async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
     found = await answered(opencode, "`true`")
-    reply = await opencode("background_resume", task_id=found, message="`sleep 60`")
+    reply = await opencode("background_resume", task_id=found, message="`sleep 600`")
     assert "Status: resumed" in reply.text
     assert "Nothing will tell you when it ends; ask with background_output" in reply.text
 
@@ -52,7 +52,7 @@ async def test_resuming_a_task_of_another_owner_promises_no_notification(
 @pytest.mark.spec("S3")
 async def test_resume_with_block_gives_up_after_its_timeout(opencode: Speaker) -> None:
     found = await answered(opencode, "`true`")
-    reply = await opencode("background_resume", task_id=found, message="`sleep 60`", block=True, timeout=50)
+    reply = await opencode("background_resume", task_id=found, message="`sleep 600`", block=True, timeout=50)
     assert reply.text.startswith("The response is not there yet.")
     assert "Status: resumed" in reply.text
 
@@ -69,7 +69,7 @@ async def test_resume_count(opencode: Speaker) -> None:
 
 @pytest.mark.spec("S5")
 async def test_resume_of_a_running_task(opencode: Speaker) -> None:
-    found = await launch(opencode, "`sleep 60`")
+    found = await launch(opencode, "`sleep 600`")
     said = await opencode.refused("background_resume", task_id=found, message="go on")
     assert said == "Cannot resume task: status is 'running'. Only completed tasks can be resumed."
 
@@ -95,7 +95,7 @@ async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None
     found = await answered(opencode, "`true`")
     both = await asyncio.gather(
         *(
-            opencode.carrier.call("background_resume", {"task_id": found, "message": "`sleep 60`"})
+            opencode.carrier.call("background_resume", {"task_id": found, "message": "`sleep 600`"})
             for _ in "12"
         )
     )

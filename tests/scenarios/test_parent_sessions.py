@@ -82,7 +82,7 @@ async def test_the_tasks_of_an_mcp_client_are_kept_while_it_comes_back(
 
 async def test_a_running_task_outlives_its_session(engine: TestEngine, time_passes: Pass) -> None:
     async with connected(engine, session="gone") as client:
-        task_id = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        task_id = (await call(client, "run", command="sleep 600")).structured_content["id"]
     time_passes(days=400)
     await sweep(engine)
     assert (await engine.get(task_id)).is_live

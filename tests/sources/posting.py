@@ -24,7 +24,7 @@ def post(
 ) -> tuple[int, str]:
     """Send one request; give the code and the words of the answer."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
     try:
         connection.request(method, parts.path, body=content, headers=dict(headers))
         answer = connection.getresponse()

@@ -85,7 +85,7 @@ def _state(pid: int) -> bytes:
 async def test_a_flood_of_output_is_bounded(client: Engine, project: Path) -> None:
     line = "head -c 30000000 /dev/zero | tr '\\0' x; echo the end"
     task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
-    printed = await WatchContext(client, task, datetime.now(UTC)).execute(line, timeout=20)
+    printed = await WatchContext(client, task, datetime.now(UTC)).execute(line, timeout=60)
 
     assert len(printed.output) <= 16_000
     assert printed.output.endswith("xthe end\n")
@@ -113,7 +113,7 @@ async def test_only_the_line_that_was_judged_is_run(client: Engine, project: Pat
     task = client.store.task(client.submit(watching(project, "command:ls")).id)
     context = WatchContext(client, task, datetime.now(UTC))
     with pytest.raises(SourceError, match="was not judged"):
-        await context.execute("ls; rm -rf src", timeout=5)
+        await context.execute("ls; rm -rf src", timeout=60)
 
 
 @pytest.mark.spec("A1")
@@ -144,10 +144,10 @@ async def test_a_changed_script_is_named(client: Engine, project: Path) -> None:
     script.chmod(0o755)
     task = client.store.task(client.submit(watching(project, "command:./check.sh")).id)
     context = WatchContext(client, task, datetime.now(UTC))
-    assert (await context.execute("./check.sh", timeout=5)).output == "fine\n"
+    assert (await context.execute("./check.sh", timeout=60)).output == "fine\n"
     script.write_text("#!/bin/sh\necho other\n")
     with pytest.raises(Changed, match=r"check\.sh"):
-        await context.execute("./check.sh", timeout=5)
+        await context.execute("./check.sh", timeout=60)
 
 
 def test_a_sandbox_and_a_watched_command_exclude_each_other(client: Engine, project: Path) -> None:

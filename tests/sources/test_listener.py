@@ -226,7 +226,7 @@ async def test_it_ends_when_nothing_is_watched_any_more(client: Engine, project:
         client.cancel([task_id])
         source.say("unseen", "too late")
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await running
     assert client.store.signals(task_id) == []
     assert watch_of(client, task_id).baseline == "seen"

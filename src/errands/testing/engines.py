@@ -18,7 +18,7 @@ from errands.model.states import OPEN, STANDING
 from errands.model.view import View
 
 T = TypeVar("T")
-WITHIN = 20.0  # seconds to wait for a fact
+WITHIN = 60.0  # seconds to wait for a fact
 
 
 class TestEngine(AsyncEngine):

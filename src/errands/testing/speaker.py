@@ -63,7 +63,7 @@ class Speaker:
 
     async def ended(self) -> View:
         """Wait for the end of the task that was launched last."""
-        return await self.engine.wait((await self.task()).id, timeout=20)
+        return await self.engine.wait((await self.task()).id, timeout=60)
 
 
 def facts(reply: Reply) -> dict[str, Any]:

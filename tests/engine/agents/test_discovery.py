@@ -232,7 +232,7 @@ def test_the_prompt_shows_the_conversation_the_repository_the_tasks_and_the_time
         other = engine.submit(Draft(prompt=words, agent="offline", door=door, cwd=str(tmp_path)))
         with engine.store:
             engine.store.add_exchange(other.latest.id, words)
-    engine.submit(Draft(command="sleep 60", name="nightly", description="the nightly build"))
+    engine.submit(Draft(command="sleep 600", name="nightly", description="the nightly build"))
     prompt = begin_discovery(engine).prompt()
 
     for words in (

@@ -20,7 +20,7 @@ from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agent_project import Project
+from tests.engine.agent_project import Project, unhurried
 
 
 @pytest.mark.spec("S8", "S11")
@@ -101,7 +101,8 @@ async def test_a_timeout_that_the_person_configured_holds_for_every_agent(
 @pytest.mark.spec("L10")
 @pytest.mark.trap(63, 64)
 async def test_nothing_further_happens_after_a_timeout(engine: TestEngine, project: Project) -> None:
-    task = await engine.ask("`sleep 30` then `./deed x`", cwd=project.path, timeout=6)
+    limit = await unhurried(engine)
+    task = await engine.ask("`sleep 300` then `./deed x`", cwd=project.path, timeout=limit)
     done = await engine.wait(task.id, timeout=WITHIN)
     assert (done.state, done.latest.failure) == ("failed", "timeout")
     children = engine.engine.list(Query(parent=f"task:{task.id}"))

@@ -19,7 +19,7 @@ from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.runners.system import linux
 from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agent_project import Project
+from tests.engine.agent_project import Project, unhurried
 from tests.engine.daemons import Daemons, eventually, finished
 
 TYPE_CHECKING = False
@@ -68,9 +68,10 @@ async def test_a_killed_agent_continues_and_repeats_nothing(engine: TestEngine, 
 async def test_an_agent_killed_while_waiting_for_approval_loses_none_of_its_time(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.ask("`touch x`", cwd=project.path, timeout=3)
+    limit = 2 * await unhurried(engine)  # it starts twice
+    task = await engine.ask("`touch x`", cwd=project.path, timeout=limit)
     await until(lambda: waiting(engine.engine, task.id) == "approval")
-    await asyncio.sleep(3)
+    await asyncio.sleep(limit)
     os.kill(engine.engine.store.view(task.id).latest.pid or 0, signal.SIGKILL)
     await until(lambda: engine.engine.store.view(task.id).latest.attempt == 2)
     (child,) = engine.engine.list(Query(states=("proposed",)))

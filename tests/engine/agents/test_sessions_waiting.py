@@ -22,7 +22,7 @@ from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.stores.sqlite import connection
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
-from tests.engine.agent_project import Project
+from tests.engine.agent_project import Project, unhurried
 
 
 @pytest.fixture
@@ -140,9 +140,10 @@ async def test_the_configuration_can_refuse_unattended_calls(engine: TestEngine,
 async def test_the_time_spent_waiting_for_approval_does_not_count_towards_a_timeout(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.ask("`touch x`", cwd=project.path, timeout=1.5, idle=1.5)
+    limit = await unhurried(engine)
+    task = await engine.ask("`touch x`", cwd=project.path, timeout=limit, idle=limit)
     (child,) = await until(lambda: proposed(engine))
-    await asyncio.sleep(3)
+    await asyncio.sleep(limit + 1)
     assert (await engine.get(task.id)).state == "running"
     engine.engine.approve(child.id, by="ada", door="cli")
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
@@ -204,10 +205,11 @@ async def test_agents_below_agents_do_not_deadlock(narrow: TestEngine, project: 
 async def test_a_person_goes_first_on_a_shared_model(
     engine: TestEngine, project: Project, home: Home
 ) -> None:
+    limit = await unhurried(engine)
     with ModelGate(home.path):
-        task = await engine.ask("`./deed a`", cwd=project.path, lane="local", timeout=3)
+        task = await engine.ask("`./deed a`", cwd=project.path, lane="local", timeout=limit)
         await until(lambda: waiting(engine, task.id) == "turn")
-        await asyncio.sleep(3.5)
+        await asyncio.sleep(limit + 0.5)
         assert project.deeds() == []
         assert (await engine.get(task.id)).state == "running"
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
@@ -273,7 +275,7 @@ CALL = ToolCall(id="c1", tool="write_file", arguments={"path": "x", "text": "hel
 
 async def idle_context(engine: TestEngine, project: Project, using: Engine | None = None) -> RunContext:
     """Return the context of a run that is live in the store and that no other process works on."""
-    task = await engine.ask("`sleep 60`", cwd=project.path)
+    task = await engine.ask("`sleep 600`", cwd=project.path)
     await until(lambda: waiting(engine, task.id) == "task")
     return RunContext(using or engine.engine, task.latest.id)
 

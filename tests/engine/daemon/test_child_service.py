@@ -76,7 +76,7 @@ async def test_a_failing_child_is_restarted_with_growing_pauses(monkeypatch: pyt
     start = Starts("exit 3")
     service = ChildService("child", start, lambda: 0.0)
     service.open()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while len(start.pids) < 4:
             service.ring()  # a ring does not shorten the pause
             await asyncio.sleep(0.01)

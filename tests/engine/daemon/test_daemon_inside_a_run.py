@@ -30,10 +30,10 @@ def test_the_end_of_a_run_does_not_end_a_daemon_started_in_it(tmp_path: Path) ->
             {sys.executable} -m errands run --name inner --json 'sleep 1; exit 5'
         """
         outer = engine.submit(Draft(command=inside, environ={**os.environ, "ERRANDS_HOME": home.path}))
-        assert wait(engine, [outer.id], timeout=20) == []
+        assert wait(engine, [outer.id], timeout=60) == []
         assert engine.get(outer.id).latest.exit_code == 0, engine.tail(outer.id).content
 
-        assert wait(engine, [engine.resolve("inner")], timeout=20) == []
+        assert wait(engine, [engine.resolve("inner")], timeout=60) == []
         assert engine.get("inner").latest.exit_code == 5
         second = daemon_facts(home)
         assert second is not None

@@ -18,7 +18,7 @@ from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.engines import TestEngine, until
+from errands.testing.engines import WITHIN, TestEngine, until
 from tests.engine.daemons import Daemons, eventually, finished
 
 
@@ -89,7 +89,7 @@ async def test_a_damaged_dependent_does_not_undo_the_end_of_its_dependency(engin
     await until(lambda: engine.engine.store.view(first.id).latest.pid)
     await engine.send(first.id, b"\n")
 
-    assert (await engine.wait(first.id, timeout=5)).state == "failed"
+    assert (await engine.wait(first.id, timeout=WITHIN)).state == "failed"
 
 
 async def test_a_task_that_garbles_its_record_ends_like_any_other(engine: TestEngine) -> None:
@@ -134,7 +134,7 @@ async def test_a_waiter_gets_the_error_that_ended_the_loops(
     async with connect(home.path) as engine:
         task = await engine.submit("true")
         with pytest.raises(RuntimeError, match="a bug"):
-            await engine.wait(task.id, timeout=5)
+            await engine.wait(task.id, timeout=WITHIN)
         await engine.cancel(task.id)
 
 

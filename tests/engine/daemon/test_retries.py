@@ -198,12 +198,12 @@ async def test_timeouts_and_deaths_by_signal_are_retried(
 
 
 async def test_a_prompt_is_retried_in_a_new_session(quick: TestEngine) -> None:
-    task = await quick.ask("`sleep 30`", timeout=1, retries=1)
+    task = await quick.ask("`sleep 300`", timeout=1, retries=1)
     ended = await quick.wait(task.id, timeout=WITHIN)
 
     assert (ended.latest.failure, ended.runs) == ("timeout", 2)
     asked = quick.engine.store.exchanges(task.id)
-    assert [(number, exchange.text) for number, exchange in asked] == [(1, "`sleep 30`"), (2, "`sleep 30`")]
+    assert [(number, exchange.text) for number, exchange in asked] == [(1, "`sleep 300`"), (2, "`sleep 300`")]
 
 
 async def test_a_run_that_used_up_its_budget_is_not_retried(quick: TestEngine) -> None:

@@ -43,13 +43,13 @@ async def test_a_notice_ends_the_wait(engine: TestEngine, home: Home) -> None:
 
 
 async def test_a_waiter_returns_at_once_when_no_notice_can_come(engine: TestEngine, home: Home) -> None:
-    await engine.submit("sleep 30", owner="another")
+    await engine.submit("sleep 300", owner="another")
 
     assert not await wait_for_notices(home)
 
 
 async def test_a_waiter_that_is_no_longer_wanted_returns(engine: TestEngine, home: Home) -> None:
-    await engine.submit("sleep 30", owner=OWNER)
+    await engine.submit("sleep 300", owner=OWNER)
 
     assert not await wait_for_notices(home, is_wanted=False)
 

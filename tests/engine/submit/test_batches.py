@@ -24,7 +24,7 @@ async def test_a_batch_is_awaited_as_a_whole(engine: TestEngine) -> None:
     other = await engine.started("echo ready; sleep 1000")
     batch = [view.id for view in await engine.list(batch="release")]
 
-    ended = await engine.wait_all(batch, timeout=20)
+    ended = await engine.wait_all(batch, timeout=60)
     assert sorted(view.latest.exit_code or 0 for view in ended) == [0, 1, 2, 3]
     assert (await engine.get(other.id)).is_live
 

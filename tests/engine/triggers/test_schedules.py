@@ -73,7 +73,7 @@ async def test_a_task_is_done_after_its_last_run(home: Home, clock: HandClock) -
         clock.turn(MINUTE)
         assert (await ran(engine, task.id, 1)).state == "active"
         clock.turn(MINUTE)
-        done = await engine.wait(task.id, timeout=20)
+        done = await engine.wait(task.id, timeout=60)
 
         assert (done.state, done.runs) == ("done", 2)
         assert done.standing is not None
@@ -237,7 +237,7 @@ async def test_cancelling_ends_the_task_and_its_live_run(home: Home, clock: Hand
         clock.turn(HOUR)
         await until(lambda: engine.engine.store.view(task.id).latest.state == "running")
         await engine.cancel(task.id)
-        over = await engine.wait(task.id, timeout=20)
+        over = await engine.wait(task.id, timeout=60)
 
         assert (over.state, over.latest.state) == ("cancelled", "cancelled")
         clock.turn(HOUR)

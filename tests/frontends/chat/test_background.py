@@ -237,7 +237,7 @@ def test_the_agent_schedules_lists_proposes_and_cancels(
 @pytest.mark.trap(63)
 def test_the_agent_cannot_flood_the_background(person: Person, open_window: Callable[..., Window]) -> None:
     window = open_window()
-    waiting = [call("run", command="sleep 60", name=f"flood{number}") for number in range(17)]
+    waiting = [call("run", command="sleep 600", name=f"flood{number}") for number in range(17)]
     window.types(pasted(*waiting, "SAY that is enough"))
     window.shows("\nthat is enough")
 

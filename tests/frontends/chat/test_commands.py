@@ -144,7 +144,7 @@ def test_status_and_logs_show_a_task(person: Person) -> None:
 
 @pytest.mark.spec("X6")
 def test_cancel_and_restart(person: Person) -> None:
-    task = person.starts("--name", "sleeper", "sleep 60")
+    task = person.starts("--name", "sleeper", "sleep 600")
     person.waits_until(task, "state", "running")
     assert task in says(person, f"/cancel {task}")
     person.types("wait", task, code=None)
@@ -222,7 +222,7 @@ def test_leaving_lists_what_continues_and_how_to_come_back(
     person: Person, open_window: Callable[..., Window]
 ) -> None:
     window = open_window()
-    window.enters("/background sleep 60")
+    window.enters("/background sleep 600")
     window.shows("started sleep-")
     window.enters("SAY remember the milk")
     window.shows("remember the milk", times=2)
@@ -309,7 +309,7 @@ def test_tasks_are_filtered_by_status_and_type_with_icons(person: Person) -> Non
         person.finishes("--name", "icon-fine", "true"),
         person.finishes("--name", "icon-bad", "false"),
     )
-    live = person.starts("--name", "icon-live", "sleep 60")
+    live = person.starts("--name", "icon-live", "sleep 600")
     person.waits_until(live, "state", "running")
     agent = person.types("ask", "--agent", "offline", "-q", "--name", "icon-agent", "run `true`").out.strip()
     person.types("wait", agent)

@@ -225,14 +225,14 @@ def test_without_a_terminal_one_interrupt_ends_the_answer_and_a_second_the_chat(
     with subprocess.Popen(command, env=person.environ, cwd=person.cwd, **pipes) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write("run `sleep 61`\n")
+        child.stdin.write("run `sleep 610`\n")
         child.stdin.flush()
-        assert child.stdout.readline() == "[command] sleep 61\n"
+        assert child.stdout.readline() == "[command] sleep 610\n"
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == "(interrupted)\n"
         child.send_signal(signal.SIGINT)
         assert "come back: errands chat --continue" in child.stdout.read()
-        assert child.wait(timeout=20) == 0
+        assert child.wait(timeout=60) == 0
     left = [each["command"] for each in person.types("ls", "--json", "--state", "running").objects]
 
-    assert "sleep 61" not in left
+    assert "sleep 610" not in left

@@ -74,8 +74,8 @@ def test_an_answer_streams_above_the_line_being_typed(
 
 @pytest.mark.spec("X6")
 def test_ctrl_c_interrupts_the_answer_and_leaves_the_line(window: Window) -> None:
-    window.enters("run `sleep 61`")
-    window.shows("[command] sleep 61")
+    window.enters("run `sleep 610`")
+    window.shows("[command] sleep 610")
     window.types("half a thought")
     window.shows_at_the_end("half a thought")
     window.types(INTERRUPT)

@@ -25,7 +25,7 @@ class Window:
             cwd=str(person.cwd),
             dimensions=(LINES, COLUMNS),
             encoding="utf-8",
-            timeout=20,
+            timeout=60,
         )
         self._child.delaybeforesend = None
         self._screen = pyte.HistoryScreen(COLUMNS, LINES, history=10_000, ratio=0.5)
@@ -74,7 +74,7 @@ class Window:
         )
 
     def until(self, fact: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not fact():
             assert time.monotonic() < deadline, f"never came true: {what}; what is shown:\n{self.text}"
             time.sleep(0.01)  # a thread of ours may make it true

@@ -118,7 +118,7 @@ class Person:
 
     def waits_until_reported(self, task_id: str, *, owner: str = "user") -> None:
         """Wait until a notice about a task lies in its owner's inbox; looking does not take it out."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             if task_id in self.types("notices", "--peek", "--json", "--owner", owner).out:
                 return
@@ -132,6 +132,6 @@ class Person:
         self.types("daemon", "stop", code=None)
 
     def _looks(self, task_id: str) -> Iterator[dict[str, Any]]:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             yield self.sees(task_id)

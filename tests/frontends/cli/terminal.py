@@ -38,7 +38,7 @@ class Terminal:
             cwd=str(cwd or self._person.cwd),
             dimensions=(24, columns),
             encoding="utf-8",
-            timeout=20,
+            timeout=60,
         )
         self._open.append(child)
         return child

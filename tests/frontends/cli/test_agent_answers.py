@@ -79,7 +79,7 @@ def test_an_agent_that_needs_no_approval_cannot_be_approved(person: Person) -> N
 
 @pytest.mark.spec("A8", "A11")
 def test_an_agent_with_a_waiting_call_is_listed_as_waiting_for_approval(newcomer: Person) -> None:
-    agent = newcomer.types("ask", "-q", "--name", "scribe", "`sleep 60`").out.strip()
+    agent = newcomer.types("ask", "-q", "--name", "scribe", "`sleep 600`").out.strip()
     run = newcomer.waits_until(agent, "waiting", "task")["run_id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(newcomer.home)))
     try:
@@ -116,7 +116,7 @@ def test_waiting_for_an_agent_is_woken_by_the_bell_to_say_what_to_type(
         told.append(text)
         person.types("approve", text.split()[0])
 
-    (view,) = follow.wait_for(context, [agent], timeout=20, notify=tell)
+    (view,) = follow.wait_for(context, [agent], timeout=60, notify=tell)
 
     assert (len(told), view.state, precious.exists()) == (1, "completed", False)
 
@@ -133,7 +133,7 @@ def test_cancelling_agents_does_not_ask_to_approve_them(person: Person, precious
 
 @pytest.mark.spec("A8", "A11")
 def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, tmp_path: Path) -> None:
-    agent = person.types("ask", "-q", "--agent", "offline", "`sleep 60`").out.strip()
+    agent = person.types("ask", "-q", "--agent", "offline", "`sleep 600`").out.strip()
     run = person.waits_until(agent, "waiting", "task")["run_id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
     try:
@@ -146,7 +146,7 @@ def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, 
 
     for told in (person.types("audit").out, person.types("audit", agent).out):
         assert 'write_file {"path": "notes"}' in told
-        assert "`sleep 60`" not in told
+        assert "`sleep 600`" not in told
     (entry,) = [each for each in person.types("audit", "--json").objects if each["task"] == agent]
     assert entry["command"] == 'write_file {"path": "notes"}'
     person.types("cancel", agent)
@@ -168,7 +168,7 @@ def test_waiting_for_an_agent_says_what_to_type_and_can_time_out(person: Person,
         env={**person.environ, "TERM": "xterm"},
         dimensions=(24, 200),
         encoding="utf-8",
-        timeout=20,
+        timeout=60,
     )
     at_a_terminal.expect_exact(f"\x1b[K{told}\r\n")  # a line of its own, although another one redraws itself
     at_a_terminal.expect(pexpect.EOF)

@@ -155,7 +155,7 @@ def test_a_command_has_no_session_and_says_so(person: Person) -> None:
 
 
 def test_a_conversation_says_why_there_is_no_answer(person: Person) -> None:
-    task = person.types("ask", "-q", "`sleep 60`").out.strip()
+    task = person.types("ask", "-q", "`sleep 600`").out.strip()
     person.waits_until(task, "waiting", "task")
     assert "(no answer yet)" in person.types("sessions", task).out
 
@@ -168,7 +168,7 @@ def test_a_conversation_says_why_there_is_no_answer(person: Person) -> None:
 
 
 def _proposal(newcomer: Person) -> str:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         found = newcomer.types("ls", "--json", "--state", "proposed", code=None)
         if found.code == 0 and found.out:

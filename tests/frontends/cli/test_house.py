@@ -6,12 +6,13 @@ import os
 import signal
 import socket
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
 
 from errands import __version__
+from errands.runners.system import linux
+from tests.engine.daemons import eventually
 from tests.frontends.cli.person import Person
 
 
@@ -131,7 +132,7 @@ def test_a_wrong_configuration_stops_a_start_with_the_reason(newcomer: Person) -
 
 @pytest.mark.spec("X13")
 def test_a_wrong_configuration_does_not_stop_commands_that_read_or_cancel(newcomer: Person) -> None:
-    task_id = newcomer.starts("sleep 60")
+    task_id = newcomer.starts("sleep 600")
     (newcomer.cwd / "errands.toml").write_text('[runs]\nx = 1\ntimeout = "9m"\n')
     for words in (["ls"], ["show", task_id], ["logs", task_id], ["notices"], ["cancel", task_id]):
         assert "runs.x: no such key" in newcomer.types(*words).err
@@ -144,7 +145,7 @@ def test_a_wrong_configuration_does_not_stop_commands_that_read_or_cancel(newcom
 
 def test_the_configuration_is_what_a_task_is_started_with(newcomer: Person) -> None:
     (newcomer.cwd / "errands.toml").write_text('[runs]\ntimeout = "0.2s"\ntail_lines = 1\ngrace = "0.1s"\n')
-    task_id = newcomer.finishes("echo one; echo two; sleep 30")
+    task_id = newcomer.finishes("echo one; echo two; sleep 300")
     view = newcomer.sees(task_id)
 
     assert view["failure"] == "timeout"
@@ -326,12 +327,12 @@ def test_a_damaged_store_is_reported_and_repaired_only_on_request(newcomer: Pers
 @pytest.mark.spec("X15")
 @pytest.mark.fault("F10")
 def test_doctor_warns_of_a_run_whose_supervisor_is_gone(newcomer: Person) -> None:
-    task_id = newcomer.starts("echo $PPID; sleep 30")
+    task_id = newcomer.starts("echo $PPID; sleep 300")
     newcomer.waits_for_output(task_id, "\n")
     shim = int(newcomer.types("logs", task_id).out)
     newcomer.types("daemon", "stop")
     os.kill(shim, signal.SIGKILL)
-    time.sleep(0.05)
+    eventually(lambda: not linux.is_alive(shim))
     answer = newcomer.types("doctor")
 
     assert f"! {task_id} started " in answer.out

@@ -383,7 +383,7 @@ def test_a_command_of_an_agent_that_waits_for_approval_is_listed(newcomer: Perso
 
 
 def _until_proposed(person: Person) -> list[dict[str, Any]]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if found := [each for each in person.types("ls", "--json").objects if each["state"] == "proposed"]:
             return found

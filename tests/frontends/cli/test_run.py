@@ -294,7 +294,7 @@ def test_a_sequence_and_its_hooks_run_in_order(person: Person) -> None:
 )
 def test_a_limit_that_is_passed_is_named(person: Person, options: list[str], reason: str) -> None:
     answer = person.types(
-        "run", "--wait", *options, "--grace", "0.2s", "sleep 30 & sleep 30; wait", code=None
+        "run", "--wait", *options, "--grace", "0.2s", "sleep 300 & sleep 300; wait", code=None
     )
 
     assert answer.code not in (0, 124)

@@ -126,7 +126,7 @@ def test_input_is_sent_as_lines_as_it_is_or_from_standard_input(person: Person) 
 @pytest.mark.trap(25)
 def test_a_task_without_input_reads_nothing_and_refuses_what_is_sent(person: Person) -> None:
     assert person.types("run", "-w", "-q", "cat; echo done").out == "done\n"
-    task_id = person.starts("sleep 30")
+    task_id = person.starts("sleep 300")
     person.waits_until(task_id, "state", "running")
 
     assert "input" in person.types("send", task_id, "hello", code=1).err

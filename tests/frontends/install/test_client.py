@@ -65,7 +65,7 @@ def test_it_wakes_for_the_session_that_the_server_was_started_in(person: Person)
 
 @pytest.mark.spec("N8")
 def test_a_client_that_answers_once_is_not_kept_waiting(person: Person) -> None:
-    task = started(person, "sleep 60", "claude:once")
+    task = started(person, "sleep 600", "claude:once")
 
     silent = person.types("client", "claude", "wake", given=told("once"), CLAUDE_CODE_ENTRYPOINT="sdk-cli")
 
@@ -104,7 +104,7 @@ def test_a_hook_reminds_with_the_next_prompt_once(person: Person) -> None:
 
 
 def test_a_hook_ends_when_claude_code_has_ended(person: Person) -> None:
-    task = started(person, "sleep 60", "claude:gone")
+    task = started(person, "sleep 600", "claude:gone")
     with subprocess.Popen(["sleep", "60"]) as claude:
         waiting = subprocess.Popen(
             [*COMMAND, "client", "claude", "wake"],

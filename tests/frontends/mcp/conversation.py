@@ -155,7 +155,7 @@ async def ask(client: Client, method: str, **params: Any) -> dict[str, Any]:
 
 async def ended(client: Client, task_id: str) -> dict[str, Any]:
     """Poll a task until it has ended or needs input."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (found := await ask(client, "tasks/get", taskId=task_id))["status"] == "working":
             await asyncio.sleep(0.05)
     return found

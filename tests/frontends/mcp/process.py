@@ -16,7 +16,7 @@ from typing import Any
 from errands.frontends.mcp.client import TASKS
 from tests.frontends.mcp.conversation import NEWER
 
-WITHIN = 20.0  # seconds
+WITHIN = 60.0  # seconds
 _META = "io.modelcontextprotocol"
 
 

@@ -49,7 +49,7 @@ async def test_a_launch_in_the_background_returns_once_it_is_accepted(engine: Te
 
     assert "proposed" not in text(result)
     (view,) = await engine.list()
-    assert (await engine.wait(view.id, timeout=20)).state == "completed"
+    assert (await engine.wait(view.id, timeout=60)).state == "completed"
 
 
 @pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])

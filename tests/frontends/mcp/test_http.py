@@ -60,7 +60,7 @@ class Listener:
             "Mcp-Method": "tools/list",
             **{name.replace("_", "-"): value for name, value in more.items()},
         }
-        line = http.client.HTTPConnection(where.netloc, timeout=20)
+        line = http.client.HTTPConnection(where.netloc, timeout=60)
         try:
             line.request("POST", where.path, json.dumps(ASKING).encode() if body is None else body, headers)
             answer = line.getresponse()

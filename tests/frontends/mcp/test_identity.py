@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.spec("X5"), pytest.mark.parametrize("era", ERAS)]
 @pytest.mark.trap(71)
 async def test_a_client_finds_what_it_launched_on_another_connection(engine: TestEngine, era: str) -> None:
     async with connected(engine, era, session=None) as client:
-        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        launched = (await call(client, "run", command="sleep 600")).structured_content["id"]
     async with connected(engine, era, session=None) as client:
         assert launched in text(await call(client, "tasks"))
 
@@ -21,7 +21,7 @@ async def test_a_client_finds_what_it_launched_on_another_connection(engine: Tes
 @pytest.mark.trap(5)
 async def test_another_client_project_or_session_does_not_see_them(engine: TestEngine, era: str) -> None:
     async with connected(engine, era, session=None) as client:
-        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        launched = (await call(client, "run", command="sleep 600")).structured_content["id"]
     for stranger in ({"name": "b-client"}, {"cwd": "/tmp"}, {"session": "given by an installation"}):
         async with connected(engine, era, **{"session": None, **stranger}) as client:  # type: ignore[arg-type]
             assert text(await call(client, "tasks")) == "There are no tasks."
@@ -30,6 +30,6 @@ async def test_another_client_project_or_session_does_not_see_them(engine: TestE
 
 async def test_a_server_of_all_tasks_shows_all(engine: TestEngine, era: str) -> None:
     async with connected(engine, era, session="one") as client:
-        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        launched = (await call(client, "run", command="sleep 600")).structured_content["id"]
     async with connected(engine, era, session="two", everything=True) as client:
         assert launched in text(await call(client, "tasks"))

@@ -81,7 +81,7 @@ def test_a_task_is_cancelled_though_the_daemon_has_died(
     daemons: Daemons, tmp_path: Path, own_home: Path
 ) -> None:
     with Served(tmp_path) as server:
-        launched = server.call("run", command="sleep 60")["structuredContent"]["id"]
+        launched = server.call("run", command="sleep 600")["structuredContent"]["id"]
         server.call("wait", id=launched, timeout=200)
         os.kill(daemons.pid, signal.SIGKILL)
         server.ask("tasks/cancel", taskId=launched)

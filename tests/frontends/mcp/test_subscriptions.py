@@ -82,7 +82,7 @@ async def test_reading_marks_a_result_as_retrieved_and_keeps_its_notice(engine: 
     async with connected(engine) as client:
         await call(client, "run", command="echo hello")
         (view,) = await engine.list()
-        view = await engine.wait(view.id, timeout=20)
+        view = await engine.wait(view.id, timeout=60)
         assert view.latest.retrieved_at is None
         await read(client, f"errands://tasks/{view.id}")
         await read(client, f"errands://tasks/{view.id}/output")
@@ -97,7 +97,7 @@ async def test_secrets_are_masked_in_resources(engine: TestEngine, project: Path
             "echo the token is s3cr3t-v4lue-9000", env={"API_TOKEN": "s3cr3t-v4lue-9000"}, parent="a session"
         )
         await engine.approve(launched.id, by="ada") if launched.state == "proposed" else None
-        await engine.wait(launched.id, timeout=20)
+        await engine.wait(launched.id, timeout=60)
         for uri in (
             f"errands://tasks/{launched.id}/output",
             f"errands://tasks/{launched.id}",
@@ -111,7 +111,7 @@ async def test_secrets_are_masked_in_resources(engine: TestEngine, project: Path
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.fault("F50")
 async def test_a_resource_of_another_session_is_not_found(engine: TestEngine, era: str) -> None:
-    foreign = await engine.submit("sleep 60", parent="another session")
+    foreign = await engine.submit("sleep 600", parent="another session")
     async with connected(engine, era) as client:
         for uri in (
             f"errands://tasks/{foreign.id}/output",
@@ -137,7 +137,7 @@ async def test_an_older_client_is_notified_that_the_output_grew(engine: TestEngi
             told.set()
 
     async with connected(engine, OLDER, hears=hear) as client:
-        await call(client, "run", command="echo begun; sleep 1; echo more; sleep 60")
+        await call(client, "run", command="echo begun; sleep 1; echo more; sleep 600")
         (view,) = await engine.list()
         await engine.printed(view.id, "begun")
         uri = f"errands://tasks/{view.id}/output"
@@ -154,7 +154,7 @@ async def test_a_newer_client_listens(engine: TestEngine) -> None:
         foreign = await engine.submit("sleep 0.5; echo more", parent="another session")
         wanted = [uri, f"errands://tasks/{foreign.id}/output"]
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             client.listen(resource_subscriptions=wanted, resources_list_changed=True) as stream,
         ):
             await call(client, "run", command="sleep 2")
@@ -207,9 +207,9 @@ async def test_prompts_list_the_tasks(engine: TestEngine, era: str) -> None:
 
 
 async def test_ids_are_completed(engine: TestEngine) -> None:
-    await engine.submit("sleep 60", parent="another session")
+    await engine.submit("sleep 600", parent="another session")
     async with connected(engine) as client:
-        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        launched = (await call(client, "run", command="sleep 600")).structured_content["id"]
         ref = ResourceTemplateReference(uri="errands://tasks/{id}/output{?offset}")
         found = await client.complete(ref, {"name": "id", "value": "sl"})
         assert found.completion.values == [launched]

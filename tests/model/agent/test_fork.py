@@ -104,9 +104,9 @@ def test_a_history_far_over_the_limit_is_cut_in_no_time() -> None:
         else Message(size=tokens(result), results=(f"{i - 1}",))
         for i in range(1, 10_001)
     ]
-    began = time.perf_counter()
+    began = time.process_time()
     kept = cut(messages)
-    assert time.perf_counter() - began < 0.1
+    assert time.process_time() - began < 1  # a cut in quadratic time takes many
     assert len(kept) == 1000
 
 

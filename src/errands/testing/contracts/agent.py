@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Agent
 
-WITHIN = 30.0  # seconds to wait for a fact
+WITHIN = 60.0  # seconds to wait for a fact
 
 
 class AgentContract(ABC):
@@ -159,7 +159,7 @@ class AgentContract(ABC):
         async with self.agent() as agent:
             session = await agent.open(context)
             asking = asyncio.create_task(
-                agent.prompt(session, self.running("touch begun; sleep 60"), context)
+                agent.prompt(session, self.running("touch begun; sleep 600"), context)
             )
             await until((tmp_path / "project" / "begun").exists, asking)
             began = time.monotonic()

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import Observation, Source, SourceEvent
 
-WITHIN = 20.0  # seconds to wait for a fact
+WITHIN = 60.0  # seconds to wait for a fact
 SOON = 5.0  # seconds within which a source is closed
 
 
