@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 
 from errands.agents.acp import Acp
 from errands.agents.acp import backend as backend_module
+from errands.agents.acp.terminals import close_pipes
 from errands.model.errors import AgentError, AgentUnavailable, BadValue, BudgetExceeded, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
@@ -144,6 +148,24 @@ async def test_usage_is_reported(stage: Stage) -> None:
     assert answer.usage == {
         "input_tokens": 70, "output_tokens": 8, "requests": 3, "tool_calls": 2, "cost_microdollars": 250_000,
     }  # fmt: skip
+
+
+async def test_the_pipe_of_an_agent_that_reads_nothing_is_closed() -> None:
+    held = "exec 3<&0; sleep 1000 <&3 & echo $!; exec sleep 1000"
+    process = await asyncio.create_subprocess_exec("/bin/sh", "-c", held, stdin=PIPE, stdout=PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    holder = int(await process.stdout.readline())
+    process.stdin.write(b"x" * 1_000_000)
+    pipe = process.stdin.get_extra_info("pipe")
+    process.kill()
+
+    close_pipes(process)
+    await asyncio.sleep(0)
+
+    assert pipe.closed
+    os.kill(holder, signal.SIGKILL)
+    await process.wait()
 
 
 @pytest.mark.trap(64)

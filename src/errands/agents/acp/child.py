@@ -68,6 +68,7 @@ class Child:
             reader.cancel()
         if process is not None:
             close_pipes(process)
+            await asyncio.sleep(0)  # the loop closes them at its next turn
 
     async def trouble(self, error: Exception) -> AgentError:
         """Describe what went wrong, with the agent's standard error; release a dead agent."""

@@ -125,3 +125,6 @@ async def exit_code(process: Process, *, within: float) -> int | None:
 
 def close_pipes(process: Process) -> None:
     process._transport.close()  # type: ignore[attr-defined]  # asyncio has no public way
+    # What was not read is never flushed if a descendant holds the pipe.
+    if process.stdin is not None and process.stdin.transport.get_write_buffer_size():
+        process.stdin.transport.abort()
