@@ -151,3 +151,21 @@ async def test_files_are_listed_and_searched(folder: Path) -> None:
     assert project.entries(".").splitlines() == [".git/", "again", "away", "blob", "made", "src/", "up"]
     assert await project.search("hello") == "src/main.py:2: print('hello')"
     assert await project.search("hello", "src", names="*.txt") == "[nothing found in 0 files]"
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    "name", [".env", ".env.production", "config/database.yml", ".dev.vars", ".claude/x.md", "id_rsa"]
+)
+async def test_a_file_with_secrets_is_neither_read_nor_searched(tmp_path: Path, name: str) -> None:
+    project = Project(str(tmp_path))
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("KEY=needle\n")
+    (tmp_path / "notes.txt").symlink_to(name)
+    (tmp_path / "main.py").write_text("# needle\n")
+
+    for path in (name, "notes.txt", f"./{name}"):
+        with pytest.raises(PermissionError, match="may hold secrets"):
+            project.read(path)
+    assert await project.search("needle") == "main.py:1: # needle"
+    assert project.read("main.py") == "# needle\n"

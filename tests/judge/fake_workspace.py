@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 
 from errands.judge.workspace import FoundProgram
 
@@ -18,6 +19,7 @@ class FakeWorkspace:
     dangers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     programs: Mapping[str, FoundProgram] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
+    directories: frozenset[str] = frozenset()
     strangers: Mapping[str, str] = field(default_factory=dict)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
@@ -29,6 +31,15 @@ class FakeWorkspace:
     def real(self, path: str) -> str:
         path = posixpath.normpath(posixpath.join(self.cwd, path))
         return self.links.get(path, path)
+
+    def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
+        path = posixpath.normpath(posixpath.join(self.cwd, place))
+        if below:
+            return tuple(each for each in self.links if each.startswith(f"{path}/"))
+        return tuple(each for each in self.links if fnmatch(each, path))
+
+    def is_directory(self, path: str) -> bool:
+        return posixpath.normpath(posixpath.join(self.cwd, path)) in self.directories
 
     def stranger(self, path: str) -> str:
         return self.strangers.get(posixpath.normpath(posixpath.join(self.cwd, path)), "")

@@ -19,13 +19,12 @@ MARK = "c0ffee-mark"
 VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "MARK": MARK, "LANG": "C.UTF-8", "COLUMNS": "100000"}
 
 
-def run(line: str, place: Path, shell: str = "bash") -> str:
+def run(line: str, place: Path, *, shell: str = "bash", home: Path | None = None) -> str:
     """Run a line and return what it printed."""
-    (place / "home").mkdir(exist_ok=True)
     ran = subprocess.run(
         [shell, "-c", line],
         cwd=place,
-        env={**VARIABLES, "HOME": str(place / "home")},
+        env={**VARIABLES, "HOME": str(home or place)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -35,11 +34,9 @@ def run(line: str, place: Path, shell: str = "bash") -> str:
     return ran.stdout
 
 
-def verdict(line: str, place: Path, shell: str = "/bin/bash") -> str:
+def verdict(line: str, place: Path, *, shell: str = "/bin/bash", home: str = "/nonexistent") -> str:
     """Judge a line in a directory that is a project of its own."""
-    workspace = LocalWorkspace(
-        str(place), {**VARIABLES, "HOME": str(place / "home")}, project=str(place), shell=shell
-    )
+    workspace = LocalWorkspace(str(place), {**VARIABLES, "HOME": home}, project=str(place), shell=shell)
     return judge((line,), workspace).verdict
 
 

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
         def real(self, path: str) -> str:
             """Resolve every symbolic link in a path relative to `cwd`; it need not exist."""
 
+        def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
+            """Return the matches of a pattern, or all that is `below` a directory, that lead through a link.
+
+            None means that there is too much to look at.
+            """
+
+        def is_directory(self, path: str) -> bool:
+            """Return whether a path is a directory, or leads to one."""
+
         def stranger(self, path: str) -> str:
             """Return a place, or what is directly in it, if that belongs to another user; "" if none does."""
 

@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 
+from errands.model.text.secret_files import is_secret_path
+
 _MOST_READ = 50_000  # characters of one answer
 _MOST_ENTRIES = 500
 _MOST_FOUND = 100
@@ -39,8 +41,15 @@ class Project:
             raise PermissionError(errno.EPERM, f"{path} is not inside the project, {self.root}")
         return place
 
+    def _is_secret(self, path: str) -> bool:
+        """Return whether a path leads to a file that a command would not read without asking."""
+        return is_secret_path(os.path.relpath(self.place(path), self.root))
+
     def read(self, path: str, *, start: int = 1, lines: int = 2000) -> str:
         """Return lines of a text file from `start` on; a last line says what is left out."""
+        if self._is_secret(path):
+            said = f"{path} may hold secrets; `command` can read it, once a person allows that"
+            raise PermissionError(errno.EPERM, said)
         with self._opened(path) as (folder, name):
             text = _text(folder, name)
         found = text.splitlines(keepends=True)
@@ -76,11 +85,11 @@ class Project:
         return "\n".join([*names[:_MOST_ENTRIES], *more]) or "[nothing]"
 
     async def search(self, text: str, path: str = ".", *, names: str = "*") -> str:
-        """Find the lines with a text in all files below a directory, as `file:line: words`."""
+        """Find the lines with a text below a directory, as `file:line: words`; skip files with secrets."""
         found: list[str] = []
         looked = 0
         async for place in self._files(path):
-            if not fnmatch(os.path.basename(place), names):
+            if not fnmatch(os.path.basename(place), names) or self._is_secret(place):
                 continue
             looked += 1
             if looked > _SEARCHES:

@@ -223,6 +223,12 @@ class _Witness:
         self.programs[name] = None
         return self.here.program(name)
 
+    def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
+        return self.here.linked(place, below=below)
+
+    def is_directory(self, path: str) -> bool:
+        return self.here.is_directory(path)
+
     def stranger(self, path: str) -> str:
         return self.here.stranger(path)
 

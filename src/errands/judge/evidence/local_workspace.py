@@ -11,6 +11,7 @@ import stat
 from itertools import islice
 
 from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, search_path
+from errands.judge.evidence.links import links_behind, links_below
 from errands.judge.evidence.repositories import Repositories, upwards
 from errands.judge.workspace import FoundProgram, is_within
 
@@ -114,6 +115,13 @@ class LocalWorkspace:
                 yield f"{directory}/git/config"
         if own:
             yield "/etc/gitconfig"
+
+    def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
+        place = os.path.join(self.cwd, place)
+        return links_below(place) if below else links_behind(place)
+
+    def is_directory(self, path: str) -> bool:
+        return os.path.isdir(os.path.join(self.cwd, path))
 
     def stranger(self, path: str) -> str:
         path = os.path.join(self.cwd, path)

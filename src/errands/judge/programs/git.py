@@ -8,6 +8,7 @@ from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 from errands.judge.programs.git_options import COLOUR, COMMITS, DIFF, LOG, REFERENCES, REFUSED
 from errands.judge.programs.globs import Glob, is_wild
 from errands.judge.programs.places import may_name_secret, objection_to_place, objection_to_recursion
+from errands.judge.programs.search import copies_all
 from errands.judge.programs.usage import reasons_by_entry
 
 TYPE_CHECKING = False
@@ -127,12 +128,19 @@ def _compares(usage: Usage, workspace: Workspace) -> Reasons:
     outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
     found = (objection_to_recursion(word, workspace) for word in outside)
     reasons = ask_each(found, "secret")
+    # Outside a repository, git compares directories file by file, with those that it would ignore.
+    directories = [word for word in usage.operands if workspace.is_directory(word)]
+    if directories and (usage.has("--no-index") or len(directories) > 1):
+        reasons += ask(f"may show every line of every file in {directories[0]}", "secret")
     return reasons or _shows("READ")(usage, workspace)
 
 
 def _searches(usage: Usage, workspace: Workspace) -> Reasons:
     """Check the files that `git grep` searches; its first operand is a pattern."""
-    return _shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, workspace)
+    if usage.has("--no-exclude-standard"):
+        return ask("searches files that git ignores, which may hold secrets", "secret")
+    everything = copies_all(usage) if usage.has("--untracked") else ()
+    return everything or _shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, workspace)
 
 
 def _lists(*names: str) -> Check:

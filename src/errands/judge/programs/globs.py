@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 WILDCARDS = "*?["
@@ -32,7 +33,7 @@ def may_match(name: str, pattern: str) -> bool:
     """Return whether some name matches both; either may be plain, or a glob with `*`, `?` and sets.
 
     A wildcard at the start of `name`, which the shell expands, never matches a leading dot. A set (`[a-z]`)
-    counts as any character, so the answer may be a wrong yes but never a wrong no.
+    counts as anything, so the answer may be a wrong yes but never a wrong no.
     """
     if name[:1] in ("*", "?", "[") and pattern[:1] == ".":
         return False
@@ -45,18 +46,17 @@ def may_match_plain(name: str, pattern: str) -> bool:
     return _meet("".join(" " if mark in "*?" else mark for mark in name), _tokens(pattern))
 
 
+# A set that every shell and program reads in the same way.
+_PLAIN_SET = re.compile(r"\[[!^]?[A-Za-z0-9_.,-]+\]")
+
+
 def _tokens(text: str) -> str:
+    """Return a pattern without sets: a plain one is any letter, the others are anything."""
     if "[" not in text:
         return text
-    found, place = [], 0
-    while place < len(text):
-        if text[place] == "[" and (end := text.find("]", place + 2)) > 0:
-            found.append(_ONE)
-            place = end
-        else:
-            found.append(text[place])
-        place += 1
-    return "".join(found)
+    text = _PLAIN_SET.sub(_ONE, text)
+    start, end = text.find("["), text.rfind("]")
+    return text if start < 0 or end < start else f"{text[:start]}{_ANY}{text[end + 1 :]}"
 
 
 def _meet(one: str, other: str) -> bool:

@@ -11,55 +11,11 @@ import re
 
 from errands.judge.programs.globs import Glob, is_wild, may_match, may_match_plain
 from errands.judge.workspace import is_within
+from errands.model.text.secret_files import ANYWHERE, NAMES, TELLING, is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
-
-# Directories and files that hold secrets wherever they are; a slash separates consecutive names.
-_ANYWHERE = """
-.ssh .aws .azure .gnupg .kube .password-store .mozilla .thunderbird .claude .codex .gemini .oci .chef .putty
-.config/gh .config/glab-cli .config/gcloud .config/hub .config/op .config/doctl .config/rclone
-.config/git/credentials .config/google-chrome .config/chromium .config/bravesoftware .config/microsoft-edge
-.config/sops .config/age .config/containers/auth.json .config/configstore .config/errands .config/opencode
-.config/heroku .config/netlify .config/fish/fish_variables .config/filezilla .config/1password
-.config/bitwarden* .config/keepassxc .config/pypoetry .local/state/errands .local/share/keyrings
-.local/share/kwalletd .local/share/opencode .local/share/fish .local/share/errands .docker/config.json
-.docker/contexts .cargo/credentials* .gem/credentials .m2/settings*.xml .gradle/gradle.properties
-.composer/auth.json .terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials*
-.git/config.worktree .git-crypt library/keychains library/cookies library/safari library/messages
-library/mail library/application?support/google library/application?support/firefox
-library/application?support/bravesoftware snap/firefox .jupyter/runtime .databricks .snowflake .anthropic
-.openai
-""".split()
-
-# Names of single files that hold secrets.
-_NAMES = """
-.env .env.* *.env .envrc .env-* .env_* .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf
-.npmrc .pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token .vault_pass*
-.vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg .tfrc .terraformrc .flaskenv id_rsa id_dsa
-id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_ed25519 *.pem *.key *.p12
-*.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg *.pgp *.agekey *.keytab *.ovpn *.keychain
-*.keychain-db *.jceks *.bcfks *.der *.asc secring.* kubeconfig *.kubeconfig kubeconfig.* .credentials
-.credentials.* *.credentials .secret .secrets .secret.* .secrets.* *.secret *.secrets .token .tokens *.token
-.*_token authorized_keys known_hosts *.passwd .passwd .password shadow gshadow master.passwd sudoers
-*.tfstate *.tfstate.* *.tfvars .*_history .*history *_history .history .lesshst .viminfo .xauthority
-.iceauthority *.rdp
-""".split()
-
-# Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
-_TELLING = """
-identity env.local credentials credentials.json credentials.toml credentials.y*ml credentials.ini
-credentials.xml credentials.csv credentials.db credentials.txt credentials.env credential.json
-*_credentials.json *-credentials.json application_default_credentials.json client_secret*.json
-service?account*.json serviceaccount*.json *-service-account.json *-sa.json secrets secrets.json
-secrets.toml secrets.y*ml secrets.ini secrets.xml secrets.txt secrets.env secrets.enc* secret.json
-secret.toml secret.y*ml secret.ini secret.txt *.secrets.* token token.json token.txt tokens.json auth.json
-password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py vault.yml
-vault.yaml cookies.txt cookies.db cookies login?data web?data local?state admin.conf cookies.sqlite
-logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .rclone.conf rclone.conf
-*.tfvars.json
-""".split()
 
 # Hidden files in a home directory that may be read; every other hidden file there asks.
 _HIDDEN = """
@@ -75,11 +31,6 @@ _SOURCES = tuple(
     .py .pyi .js .jsx .ts .tsx .go .rs .java .kt .rb .php .c .h .cc .cpp .hpp .cs .swift .md .rst .html .css
     """.split()
 )
-
-# Published on purpose, although those names would match.
-_PUBLIC = """
-.env.example .env.sample .env.template .env.dist .env.defaults .env.schema example.env sample.env template.env
-""".split()
 
 # Where the system keeps secrets.
 _SYSTEM = """
@@ -115,23 +66,18 @@ _KERNEL = """
 """.split()
 
 
-_places = tuple(tuple(place.split("/")) for place in _ANYWHERE)
-_public = frozenset(_PUBLIC)
+_places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 _system = tuple(tuple(place.split("/")[1:]) for place in _SYSTEM)
 _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
 
-# The same names, grouped by the cheapest test that finds them.
-_all = (*_NAMES, *_TELLING)
-_exact = frozenset(name for name in _all if not is_wild(name))
-_endings = tuple(name[1:] for name in _all if name[0] == "*" and not is_wild(name[1:]))
-_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not is_wild(name[:-1]))
-_rest = tuple(name for name in _all if is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
 # What to compare a wildcard with: one in the middle of a name, and one at its beginning.
-_anchored = tuple(name for name in _all if name[0] != "*" or not is_wild(name[1:]))
-_fixed = tuple(name for name in _NAMES if not is_wild(name[1:]))
+_anchored = tuple(name for name in (*NAMES, *TELLING) if name[0] != "*" or not is_wild(name[1:]))
+_fixed = tuple(name for name in NAMES if not is_wild(name[1:]))
+_BRACES = re.compile(r"(.*?)\{(.*)\}(.*)", re.DOTALL)
+# A beginning that says nothing about the name.
+_OPEN = re.compile(r"(\[[^]]*\]|\?)?\*")
 _VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
 _HOME = re.compile(r"/(home|Users)/[^/]+/")
-_BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
 _by_first: dict[str, list[tuple[str, ...]]] = {}
 for _place in _places:
     _by_first.setdefault(_place[0], []).append(_place)
@@ -152,7 +98,28 @@ def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
         real = workspace.real(posixpath.dirname(Glob(written).prefix) if wild else written)
         if real != path:
             said = _said(real, word, use, wild=False) or _said_of_home(real, word, use, workspace)
+        if said is None and wild and use != "LOOK":
+            said = _said_of_links(written, word, workspace, below=False)
     return said
+
+
+def objection_to_following(word: str, workspace: Workspace) -> str | None:
+    """Return why not every link below this directory is followed without asking."""
+    return _said_of_links(_joined(word, workspace), word, workspace, below=True)
+
+
+def _said_of_links(place: str, word: str, workspace: Workspace, *, below: bool) -> str | None:
+    links = workspace.linked(place, below=below)
+    if links is None:
+        return f"follows the links of {word}, which has too many entries to check"
+    for link in links:
+        real = workspace.real(link)
+        said = _said(real, link, "READ", wild=False) or _said_of_home(real, link, "READ", workspace)
+        if said is None and _holds_secrets(real, workspace.home):
+            said = f"searches everything in {real}, where secrets are kept"
+        if said is not None:
+            return f"{said} (a link leads to {real})"
+    return None
 
 
 def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
@@ -169,11 +136,19 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
 
 def may_name_secret(pattern: str) -> bool:
     """Return whether a pattern whose wildcards match a leading dot could match a known secret file."""
-    name = pattern.rpartition("/")[2].lower()
+    # Some programs know alternatives in braces.
+    if braces := _BRACES.fullmatch(pattern):
+        before, choices, after = braces.groups()
+        if "{" in before + choices + after:
+            return True
+        return any(may_name_secret(before + choice + after) for choice in choices.split(","))
+    # A backslash makes the next letter literal.
+    name = pattern.replace("\\", "").lower().rpartition("/")[2]
     if not is_wild(name):
-        return _is_secret(name)
+        return is_secret_name(name)
+    names = _fixed if _OPEN.match(name) else _anchored
     return name.strip("*") != "" and any(
-        may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in _fixed
+        may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in names
     )
 
 
@@ -235,29 +210,12 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if len(parts) > 1 and parts[-2] in _VAULTS and not name.endswith(_SOURCES):
         return f"reads {word}, which may hold secrets"
     if not (wild and is_wild(name)):
-        return f"reads {word}, which may hold secrets" if _is_secret(name) else None
+        return f"reads {word}, which may hold secrets" if is_secret_name(name) else None
     # A search over `src/*` sees what a search through `src` sees.
-    names = _fixed if is_wild(name[0]) else _anchored
+    names = _fixed if _OPEN.match(name) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, which may match a file with secrets"
     return None
-
-
-def _is_secret(name: str) -> bool:
-    # The backup of a secret is a secret, too.
-    kept = _BACKUP.sub("", name)
-    return _holds_secret(name) or (kept != name and _holds_secret(kept))
-
-
-def _holds_secret(name: str) -> bool:
-    if name in _public:
-        return False
-    return (
-        name in _exact
-        or name.endswith(_endings)
-        or name.startswith(_beginnings)
-        or any(may_match_plain(name, each) for each in _rest)
-    )
 
 
 def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bool:

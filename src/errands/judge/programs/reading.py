@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, unlisted
-from errands.judge.programs.places import objection_to_recursion
+from errands.judge.programs.places import objection_to_following, objection_to_recursion
 from errands.judge.programs.usage import reasons_by_entry
 
 TYPE_CHECKING = False
@@ -28,12 +28,14 @@ def _no_lists_of_options(usage: Usage, workspace: Workspace) -> Reasons:
 
 
 def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
-    if not usage.has("-r", "--recursive"):
-        return ()
     if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
         return ask("shows every line of the files that only one side has", "secret")
+    if not usage.has("-r", "--recursive"):
+        return ()
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
-    found = (objection_to_recursion(place, workspace) for place in places)
+    found = [objection_to_recursion(place, workspace) for place in places]
+    if not usage.has("--no-dereference", "-q", "--brief"):
+        found += [objection_to_following(place, workspace) for place in places]
     return ask_each(found, "secret")
 
 

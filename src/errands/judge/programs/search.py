@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from errands.judge.programs.entry import Program, ask, ask_each
-from errands.judge.programs.places import may_name_secret, objection_to_listing, objection_to_recursion
+from errands.judge.programs.places import (
+    may_name_secret,
+    objection_to_following,
+    objection_to_listing,
+    objection_to_recursion,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,27 +23,46 @@ if TYPE_CHECKING:
 _PATTERNS = "-e --regexp -f --file"
 
 
-# Patterns that match every line, which make a search a copy of all files.
-_MATCH_ALL = frozenset(["", *". .* ^ $ .+ ^.* ^.*$ ..* ^. .$ ^.+$ \\S \\w".split()])
 _NO_LINES = "-l --files-with-matches -L --files-without-match -c --count --count-matches -q --quiet".split()
+_FOLLOWS = ("-R", "--dereference-recursive")
+# Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
+_PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", "-----QZWX")
+_CLASSES = {
+    "alpha": "A-Za-z", "digit": "0-9", "alnum": "A-Za-z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
+    "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "print": r"\x20-\x7e", "graph": r"\x21-\x7e",
+    "xdigit": "0-9A-Fa-f", "cntrl": r"\x00-\x1f", "word": r"\w",
+}  # fmt: skip
+_LONGEST_PATTERN = 200
+_WIDEST = 20  # lines of context that still show a place and not a file
 
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
-    if not (
-        usage.has("-r", "--recursive", "-R", "--dereference-recursive")
-        or "recurse" in usage.values("-d", "--directories")
-    ):
+    if not (usage.has("-r", "--recursive", *_FOLLOWS) or "recurse" in usage.values("-d", "--directories")):
         return ()
-    secret = _secret_choice(usage.values("--include"))
-    return secret or _copies_all(usage) or _everything_below(_files(usage, _PATTERNS), workspace)
+    chosen = usage.values("--include")
+    places = _files(usage, _PATTERNS)
+    everything = () if chosen else copies_all(usage)
+    followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
+    return _secret_choice(chosen) or everything or followed or _everything_below(places, workspace)
 
 
 def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--files", "--type-list"):
         return _names_below(usage.operands, workspace)
-    secret = _secret_choice(usage.values("-g", "--glob", "--iglob"))
-    hidden = _copies_all(usage) if usage.has("-.", "--hidden", "-u", "--unrestricted") else ()
-    return secret or hidden or _everything_below(_files(usage, _PATTERNS), workspace)
+    secret = _secret_choice([*usage.values("-g", "--glob", "--iglob"), *_added_types(usage)])
+    hidden = copies_all(usage) if usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") else ()
+    places = _files(usage, _PATTERNS)
+    followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
+    return secret or hidden or followed or _everything_below(places, workspace)
+
+
+def _added_types(usage: Usage) -> Sequence[str]:
+    """Return the patterns of `--type-add 'name:*.x'`."""
+    return [value.rpartition(":")[2] for value in usage.values("--type-add")]
+
+
+def _links_below(places: Sequence[str], workspace: Workspace) -> Reasons:
+    return ask_each((objection_to_following(place, workspace) for place in places or ["."]), "secret")
 
 
 def _secret_choice(patterns: Sequence[str]) -> Reasons:
@@ -50,11 +76,42 @@ def _secret_choice(patterns: Sequence[str]) -> Reasons:
     )
 
 
-def _copies_all(usage: Usage) -> Reasons:
-    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
-    if usage.has(*_NO_LINES) or not _MATCH_ALL & {*patterns}:
+def copies_all(usage: Usage) -> Reasons:
+    """Object to a search that shows nearly every line of what it searches."""
+    if usage.has(*_NO_LINES, "--name-only", "--silent"):
         return ()
-    return ask("shows every line of every file, hidden ones too", "secret")
+    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
+    fixed = usage.has("-F", "--fixed-strings")
+    shows_rest = usage.has("-v", "--invert-match", "-z", "--null-data", "--passthru", "--passthrough")
+    shows_rest = shows_rest or usage.has("-f", "--file", "-U", "--multiline", "-W", "--function-context")
+    wide = usage.values(*"-A -B -C --after-context --before-context --context".split())
+    wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
+    if (
+        shows_rest
+        or any(not number.isdigit() or int(number) > _WIDEST for number in wide)
+        or any(_matches_secrets(pattern, fixed=fixed) for pattern in patterns)
+    ):
+        return ask("may show every line of every file, hidden ones too", "secret")
+    return ()
+
+
+def _matches_secrets(pattern: str, *, fixed: bool) -> bool:
+    """Return whether a pattern matches lines as in files with secrets, read as any kind of expression."""
+    if fixed:
+        return any(line in probe for line in pattern.split("\n") for probe in _PROBES)
+    if len(pattern) > _LONGEST_PATTERN:
+        return True
+    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], found[0]), pattern)
+    # In basic expressions the plain letter is the literal one.
+    basic = re.sub(r"\\?[(){}|+?]", lambda found: found[0][1:] or f"\\{found[0]}", text)
+    for line in (*text.split("\n"), *basic.split("\n")):
+        try:
+            expression = re.compile(line, re.IGNORECASE)
+        except (re.error, RecursionError, OverflowError):
+            continue
+        if any(expression.search(probe) for probe in _PROBES):
+            return True
+    return False
 
 
 def _fd(usage: Usage, workspace: Workspace) -> Reasons:

@@ -7,9 +7,9 @@ its words are only good for naming a danger.
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from itertools import islice
 
+from errands.judge.programs.places import may_name_secret
 from errands.judge.shell.grammar import Step, Word
 from errands.judge.shell.scripts import OTHER_SHELLS, SHELLS
 from errands.model.record import evolve, record
@@ -260,10 +260,9 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
     return Followed(steps=steps)
 
 
-# Well-known hidden files with secrets.
-_HIDDEN = """.env .env.local .env.production .envrc .netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials
-    .bash_history .zsh_history .python_history .psql_history .vault-token .htpasswd .s3cfg .boto .dockercfg
-    .credentials .credentials.json .secrets .secret .token .Xauthority""".split()
+# Stands for every hidden file with secrets.
+_SECRET = ".env"
+_FOLLOWING_LINKS = frozenset(("-L", "-H", "-follow"))
 _ACTIONS = frozenset((*_EXECS, *"-print -print0 -printf -ls -fls -fprint -fprint0 -fprintf".split()))
 
 
@@ -277,10 +276,9 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
             starts.append(text)
     tests = [finding[i + 1] for i, text in enumerate(finding[:-1]) if text in ("-name", "-iname")]
     wanted = tests[0] if len(tests) == 1 and not _CHOICES.intersection(finding) else "*"
-    if "\\" in wanted:
-        wanted = "*"
     # Unlike those of a shell, the wildcards of find match a leading dot.
-    names = [wanted, *(name for name in _HIDDEN if fnmatchcase(name, wanted.lower()))]
+    names = [wanted, *([_SECRET] if wanted == "*" or may_name_secret(wanted) else [])]
+    recursive = "-R" if _FOLLOWING_LINKS.intersection(finding) else "-r"
     steps = []
     for start in starts or ["."]:
         # `find FILE` finds that very file.
@@ -292,7 +290,9 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
             steps.append(Step(words=replaced))
         if inner[0].text not in _LOOKERS:
             # Reading what find finds is as harmless as searching the whole directory.
-            steps.append(Step(words=tuple(Word(text=text) for text in ("grep", "-r", "-e", "x", start))))
+            steps.append(
+                Step(words=tuple(Word(text=text) for text in ("grep", recursive, "-e", "zxq", start)))
+            )
     return tuple(steps)
 
 

@@ -1,0 +1,112 @@
+"""Secret files: the names under which people and programs keep secrets, wherever they are.
+
+The judge asks before a command reads one; the built-in agent does not read them by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+# Directories and files that hold secrets wherever they are; a slash separates consecutive names.
+ANYWHERE = """
+.ssh .aws .azure .gnupg .kube .password-store .mozilla .thunderbird .claude .codex .gemini .oci .chef .putty
+.config/gh .config/glab-cli .config/gcloud .config/hub .config/op .config/doctl .config/rclone
+.config/git/credentials .config/google-chrome .config/chromium .config/bravesoftware .config/microsoft-edge
+.config/sops .config/age .config/containers/auth.json .config/configstore .config/errands .config/opencode
+.config/heroku .config/netlify .config/fish/fish_variables .config/filezilla .config/1password
+.config/bitwarden* .config/keepassxc .config/pypoetry .local/state/errands .local/share/keyrings
+.local/share/kwalletd .local/share/opencode .local/share/fish .local/share/errands .docker/config.json
+.docker/contexts .cargo/credentials* .gem/credentials .m2/settings*.xml .gradle/gradle.properties
+.composer/auth.json .terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials*
+.git/config.worktree .git-crypt library/keychains library/cookies library/safari library/messages
+library/mail library/application?support/google library/application?support/firefox
+library/application?support/bravesoftware snap/firefox .jupyter/runtime .databricks .snowflake .anthropic
+.openai .copilot .continue .aider .cursor/mcp.json .vscode/mcp.json .config/claude .config/github-copilot
+.config/pip .config/hcloud .config/scw .config/stripe .config/ngrok .config/.wrangler .config/turso .pulumi
+.fly .vercel .netlify .wrangler .cloudflared .ngrok2 .kaggle .huggingface .railway .supabase .minikube
+.gem/.mirror .nuget/nuget .pip .vnc .irssi .weechat .bash_sessions .zsh_sessions
+library/application?support/claude .config/errands.toml
+""".split()
+
+# Names of single files that hold secrets.
+NAMES = """
+.env .env.* *.env .envrc .env-* .env_* .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf
+.npmrc .pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token .vault_pass*
+.vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg .tfrc .terraformrc .flaskenv id_rsa id_dsa
+id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_ed25519 *.pem *.key *.p12
+*.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg *.pgp *.agekey *.keytab *.ovpn *.keychain
+*.keychain-db *.jceks *.bcfks *.der *.asc secring.* kubeconfig *.kubeconfig kubeconfig.* .credentials
+.credentials.* *.credentials .secret .secrets .secret.* .secrets.* *.secret *.secrets .token .tokens *.token
+.*_token authorized_keys known_hosts *.passwd .passwd .password shadow gshadow master.passwd sudoers
+*.tfstate *.tfstate.* *.tfvars .*_history .*history *_history .history .lesshst .viminfo .xauthority
+.iceauthority *.rdp .dev.vars .dev.vars.* .prod.vars .condarc .sentryclirc
+.msmtprc .fetchmailrc .muttrc .mailrc .smbcredentials .hgrc .curlrc .wgetrc .lftprc
+errands.db errands.db-wal errands.db-shm
+""".split()
+
+# Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
+TELLING = """
+identity env.local credentials credentials.json credentials.toml credentials.y*ml credentials.ini
+credentials.xml credentials.csv credentials.db credentials.txt credentials.env credential.json
+*_credentials.json *-credentials.json application_default_credentials.json client_secret*.json
+service?account*.json serviceaccount*.json *-service-account.json *-sa.json secrets secrets.json
+secrets.toml secrets.y*ml secrets.ini secrets.xml secrets.txt secrets.env secrets.enc* secret.json
+secret.toml secret.y*ml secret.ini secret.txt *.secrets.* token token.json token.txt tokens.json auth.json
+password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py vault.yml
+vault.yaml cookies.txt cookies.db cookies login?data web?data local?state admin.conf cookies.sqlite
+logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .rclone.conf rclone.conf
+*.tfvars.json .mcp.json mcp.json .yarnrc.yml .mongorc.js database.yml
+database.yaml appsettings.json appsettings.*.json local.settings.json
+parameters.yml mongoid.yml pip.conf nuget.config nuget.config.* claude_desktop_config.json
+google-services.json googleservice-info.plist *firebase-adminsdk*.json *-key.json *_key.json kaggle.json
+settings.local.json connectionstrings.config *.publishsettings
+""".split()
+
+# Published on purpose, although those names would match.
+PUBLIC = """
+.env.example .env.sample .env.template .env.dist .env.defaults .env.schema example.env sample.env template.env
+.dev.vars.example .mcp.json.example mcp.json.example database.yml.example appsettings.example.json
+""".split()
+
+_BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
+_WILD = re.compile(r"[*?]")
+_public = frozenset(PUBLIC)
+# The same names, grouped by the cheapest test that finds them.
+_all = (*NAMES, *TELLING)
+_exact = frozenset(name for name in _all if not _WILD.search(name))
+_endings = tuple(name[1:] for name in _all if name[0] == "*" and not _WILD.search(name[1:]))
+_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _WILD.search(name[:-1]))
+_rest = tuple(name for name in _all if _WILD.search(name[1:-1]) or (name[0] == "*" == name[-1]))
+_places = tuple(tuple(place.split("/")) for place in ANYWHERE)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a file of this name, in lower case, usually holds secrets."""
+    # The backup of a secret is a secret, too.
+    kept = _BACKUP.sub("", name)
+    return _holds_secret(name) or (kept != name and _holds_secret(kept))
+
+
+def _holds_secret(name: str) -> bool:
+    if name in _public:
+        return False
+    return (
+        name in _exact
+        or name.endswith(_endings)
+        or name.startswith(_beginnings)
+        or any(fnmatchcase(name, each) for each in _rest)
+    )
+
+
+def is_secret_path(path: str) -> bool:
+    """Return whether a path leads to a file that usually holds secrets, or into a directory of them."""
+    parts = [part for part in path.lower().split("/") if part]
+    if not parts:
+        return False
+    for start in range(len(parts)):
+        for place in _places:
+            below = parts[start : start + len(place)]
+            if len(below) == len(place) and all(map(fnmatchcase, below, place)):
+                return True
+    return is_secret_name(parts[-1])

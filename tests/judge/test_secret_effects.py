@@ -1,0 +1,138 @@
+"""Lines that show a secret of the project by a detour: each first shows it, then is judged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from errands.judge.judge import judge
+from tests.judge.fake_workspace import FakeWorkspace
+from tests.judge.test_effects import MARK, run, verdict
+
+pytestmark = [pytest.mark.spec("A2")]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Make a project with secrets, some of them behind links."""
+    here, home = tmp_path / "project", tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (here / "src").mkdir(parents=True)
+    (here / "empty").mkdir()
+    (here / "linked").mkdir()
+    (home / ".ssh/config").write_text(f"{MARK}\n")
+    for name in (".env", ".dev.vars", "database.yml", "appsettings.json", ".mcp.json"):
+        (here / name).write_text(f"KEY={MARK}\nQ: 1\n")
+    (here / "src/main.py").write_text("print('hello')\n")
+    (here / "linked/notes.txt").symlink_to(home / ".ssh/config")
+    (here / "linked/more").symlink_to(home / ".ssh")
+    run("git init -q && printf '.env\\n' >.gitignore && git add src .gitignore", here)
+    return here
+
+
+LINES = [
+    "cat .[e]nv",
+    "cat .en[!x]",
+    "cat .[[:alpha:]]nv",
+    "cat .[^x]nv",
+    "cat .[]e]nv",
+    "cat [d]atabase.yml",
+    "cat ?atabase.yml",
+    "cat .de?.vars",
+    "cat .m[c]p.json",
+    "cat database.yml",
+    "cat appsettings.json",
+    "cat .dev.vars",
+    "cat .mcp.json",
+    "find . -name '.[[:alpha:]]nv' -exec cat {} +",
+    "find . -name '[.]env' -exec cat {} +",
+    "find . -name '.en\\v' -exec cat {} +",
+    "find . -name '.[!x]nv' -print0 | xargs -0 cat",
+    "find . -path '*/.env' -exec cat {} +",
+    "grep -r --include='.[[:alpha:]]nv' KEY .",
+    "grep -r --include='.en\\v' KEY .",
+    "grep -r --include='data[b]ase.*' KEY .",
+    "cat linked/*.txt",
+    "cat linked/*",
+    "cat linked/m*/config",
+    "head -5 l*/notes.txt",
+    "grep -R c0 linked",
+    "grep -R c0 .",
+    "find -L linked -name '*.txt' -exec cat {} +",
+    "find linked -follow -name 'config' -exec cat {} +",
+    "diff -r src linked -s --unchanged-line-format=%L --new-line-format=%L --to-file=linked/more",
+    "grep -rv zzz .",
+    "grep -rz KEY .",
+    "grep -r 'Q\\?' .",
+    "grep -rE 'x*' .",
+    "grep -r '[[:alnum:]]' .",
+    "grep -r -C 500 KEY .",
+    "grep -r -e = .",
+    "diff -N empty .",
+    "diff --new-file empty .",
+    "git diff --no-index empty .",
+    "git grep --untracked -v zzz",
+    "git grep --no-exclude-standard --untracked KEY",
+    "git grep --untracked KEY -- '.[[:alpha:]]nv' ':(glob)**/data[b]ase.*'",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_that_shows_a_secret_is_not_auto(line: str, place: Path) -> None:
+    shown = run(line, place)
+
+    if not line.startswith("diff -r"):  # whatever diff makes of that, it follows the links
+        assert MARK in shown, "the line does not do what it is here for"
+    assert verdict(line, place, home=str(place.parent / "home")) != "auto"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat src/*.py",
+        "cat src/[a-z]*.py",
+        "head -3 s*/main.py",
+        "grep -R hello src",
+        "grep -rv zzz --include='*.py' .",
+        "grep -rn 'def main' .",
+        "grep -rnE 'print|hello' .",
+        "grep -rn -A3 'import os' .",
+        "diff -r src empty",
+        "find -L src -name '*.py' -exec cat {} +",
+        "find . -name '*.py' -exec head -3 {} +",
+        "git diff --no-index src/main.py src/main.py",
+        "git grep --untracked hello -- '*.py'",
+        "ls linked/*",
+    ],
+)
+def test_a_line_that_shows_none_is_auto(line: str, place: Path) -> None:
+    assert MARK not in run(line, place)
+    assert verdict(line, place, home=str(place.parent / "home")) == "auto"
+
+
+def test_too_many_files_to_check_are_asked_about(place: Path) -> None:
+    many = place / "many"
+    many.mkdir()
+    for number in range(5_001):
+        (many / f"{number}.txt").touch()
+
+    assert verdict("grep -R x many", place, home=str(place.parent / "home")) == "ask"
+    assert verdict("cat many/*.txt", place, home=str(place.parent / "home")) == "ask"
+    assert verdict("grep -r foo many", place, home=str(place.parent / "home")) == "auto"
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="no rg here")
+def test_rg_that_follows_links_shows_a_secret(place: Path) -> None:
+    assert MARK in run("rg -L c0 linked", place)
+
+
+def test_rg_that_follows_links_into_secrets_is_asked_about(place: Path) -> None:
+    linked = FakeWorkspace(links={"/project/docs/x": "/home/person/.ssh"})
+
+    assert judge(("rg -L foo docs",), linked).verdict == "ask"
+    assert judge(("rg foo docs",), linked).verdict == "auto"
+    assert judge(("rg -L foo src",), linked).verdict == "auto"
+    assert judge(("rg --hidden -v foo",), linked).verdict == "ask"
+    assert judge(("rg -g '{.env,x}' foo",), linked).verdict == "ask"
