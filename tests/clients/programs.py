@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 VERSION = "1.18.33"  # of OpenCode
+WITHIN = 120.0  # seconds for a program to answer
 PLACE = Path(__file__).parents[2] / "tools" / "node_modules" / ".bin"
 
 
@@ -17,6 +20,22 @@ def program(name: str) -> str:
     if not path.exists():
         pytest.skip(f"{name} is not installed: run tools/programs")
     return str(path)
+
+
+def ran(words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], within: float = WITHIN) -> str:
+    """Run a program to its end and return its output; one that fails, fails the test with what it said."""
+    done = subprocess.run(
+        words,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=within,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def claude_env(home: Path, url: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, yes
 from errands.testing.contracts.agent import AgentContract, until
 from errands.testing.model_server import ModelServer
-from tests.clients.programs import claude_env, program
+from tests.clients.programs import claude_env, program, ran
 
 
 def running(line: str, *, how: str = "CALL") -> str:
@@ -338,22 +338,9 @@ async def test_a_conversation_of_the_person_is_forked(
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir(exist_ok=True)
     theirs = "6f0c1d3e-0000-4000-8000-000000000001"
-    subprocess.run(
-        [
-            program("claude"),
-            "-p",
-            "--model",
-            "claude-fake",
-            "--session-id",
-            theirs,
-            "SAY marmalade for Claude",
-        ],
-        env={"PATH": os.environ["PATH"], **claude_env(home, model.url)},
-        cwd=project,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
-    )
+    words = ["--model", "claude-fake", "--session-id", theirs, "SAY marmalade for Claude"]
+    env = {"PATH": os.environ["PATH"], **claude_env(home, model.url)}
+    ran([program("claude"), "-p", *words], cwd=project, env=env)
     (kept,) = home.rglob(f"{theirs}.jsonl")
     before = kept.read_bytes()
 

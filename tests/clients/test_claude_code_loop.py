@@ -79,6 +79,52 @@ def test_a_command_and_an_agent_are_started_reported_and_quoted(
     assert [fresh.sees(each["task_id"])["state"] for each in replies] == ["completed", "completed"]
 
 
+def task(prompt: str, **arguments: object) -> str:
+    given = {"description": prompt, "subagent_type": "general-purpose", "run_in_background": True}
+    return calling("Task", **{**given, "prompt": prompt, **arguments})
+
+
+@pytest.mark.spec("S8", "S11", "S17", "N6")
+def test_a_fork_knows_the_conversation_and_reports_to_it(
+    session: ClaudeSession, fresh: Person, model: ModelServer
+) -> None:
+    session.prompts("SAY marmalade")
+
+    (reply,) = session.prompts(f"{task('RECALL marmalade', fork=True)}SAY meanwhile")
+
+    launched = json.loads(reply)
+    told = session.is_woken()
+    assert f"{launched['task_id']} completed" in told
+    assert "recalled" in told
+    view = fresh.sees(launched["task_id"])
+    assert view["forked"]
+    assert view["parent"].startswith("claude:")
+    (asked,) = [each for each in model.asked if each.prompt == "RECALL marmalade"]
+    assert "This session is a fork" in json.dumps(asked.body["system"])
+    assert "meanwhile" not in json.dumps(asked.body["messages"][-1])  # it ends before the call
+    session.prompts("RECALL This session is a fork")
+    assert session.said == "forgotten"
+
+
+@pytest.mark.spec("X5")
+def test_a_subagent_is_one_of_claude_codes_own(
+    session: ClaudeSession, fresh: Person, model: ModelServer
+) -> None:
+    agents = Path(fresh.environ["CLAUDE_CONFIG_DIR"]) / "agents"
+    agents.mkdir(exist_ok=True)
+    (agents / "duck.md").write_text("---\nname: duck\ndescription: a duck\n---\nYou are a duck.\n")
+
+    (reply,) = session.prompts(task("SAY quack", subagent_type="duck"))
+    assert "quack" in session.is_woken()
+    (asked,) = [each for each in model.asked if each.prompt == "SAY quack"]
+    assert "You are a duck." in json.dumps(asked.body["system"])
+    assert fresh.sees(json.loads(reply)["task_id"])["agent"] == "command/duck"
+
+    session.prompts(task("SAY never", subagent_type="goose"))
+    told = session.is_woken()
+    assert "Claude Code has no agent 'goose'; it has claude, duck, " in told
+
+
 @pytest.mark.spec("X19")
 @pytest.mark.trap(5)
 def test_after_clear_a_task_belongs_to_the_new_session(session: ClaudeSession, fresh: Person) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.claude_session import COMMAND, READY, WITHIN, ClaudeSession, calling, results_in
-from tests.clients.programs import claude_env, program
+from tests.clients.claude_session import COMMAND, READY, ClaudeSession, calling, results_in
+from tests.clients.programs import claude_env, program, ran
 from tests.frontends.cli.person import Person
 
 
@@ -96,17 +95,9 @@ def test_its_commands_and_skill_are_there(live: ClaudeSession, model: ModelServe
 
 def once(person: Person, prompt: str, *options: str | Path) -> list[str]:
     """Answer a prompt with a new process; return the results of the tools."""
-    done = subprocess.run(
-        [program("claude"), "-p", *COMMAND, *options, "--", prompt],
-        cwd=person.cwd,
-        env=person.environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-        check=True,
-    )
-    return [each for line in done.stdout.splitlines() for each in results_in(json.loads(line))]
+    argv = [program("claude"), "-p", *COMMAND, *options, "--", prompt]
+    said = ran(argv, cwd=person.cwd, env=person.environ)
+    return [each for line in said.splitlines() for each in results_in(json.loads(line))]
 
 
 @pytest.mark.spec("A8", "A11", "N6", "N8", "X5")

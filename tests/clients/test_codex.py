@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.programs import program
+from tests.clients.programs import PLACE, program, ran
 from tests.frontends.cli.person import Person
 
-WITHIN = 120.0  # seconds
 CONFIG = """\
 # mine
 model = "fake"
@@ -23,8 +22,10 @@ model_provider = "fake"
 [model_providers.fake]
 name = "Fake"
 base_url = "{url}"
-wire_api = "responses"
-env_key = "FAKE_KEY\""""
+wire_api = "responses\""""
+
+# An agent that holds the one place of its lane until it is given something.
+BLOCKING = 'lanes.agent = 1\n[agents.blocking]\nbackend = "command"\ncommand = ["cat", "gate"]\n'
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,10 @@ def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     place = tmp_path_factory.mktemp("codex")
     person = Person(place / "errands", place / "project")
     person.cwd.mkdir()
-    person.environ |= {"HOME": str(place), "CODEX_HOME": str(place / ".codex"), "FAKE_KEY": "dummy"}
+    person.environ |= {"HOME": str(place), "CODEX_HOME": str(place / ".codex")}
+    person.environ["PATH"] = f"{PLACE}:{os.environ['PATH']}"  # where its background agents find Codex
+    person.configures(BLOCKING)
+    os.mkfifo(person.cwd / "gate")
     config(person).parent.mkdir()
     config(person).write_text(CONFIG.format(url=model.openai_url))
     # Without a home of its own in the configuration: Codex has to pass on the variables.
@@ -51,18 +55,9 @@ def executed(person: Person, prompt: str, *words: str) -> tuple[str, list[str], 
     """Let Codex answer a prompt; return its thread, the results of its tool calls, and its last words."""
     # It waits for the server then, which takes longer than usual on a busy machine.
     waits = ("-c", "mcp_servers.errands.required=true", "-c", "mcp_servers.errands.startup_timeout_sec=60")
-    done = subprocess.run(
-        [program("codex"), "exec", *words, "--json", "--skip-git-repo-check", *waits, prompt],
-        cwd=person.cwd,
-        env=person.environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    events: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]
+    argv = [program("codex"), "exec", *words, "--json", "--skip-git-repo-check", *waits, prompt]
+    said = ran(argv, cwd=person.cwd, env=person.environ)
+    events: list[dict[str, Any]] = [json.loads(line) for line in said.splitlines() if line[:1] == "{"]
     (thread,) = [each["thread_id"] for each in events if each["type"] == "thread.started"]
     items = [each["item"] for each in events if each["type"] == "item.completed"]
     calls = [each for each in items if each["type"] == "mcp_tool_call"]
@@ -103,6 +98,30 @@ def test_a_harmful_command_is_left_for_a_person_who_approves_it(person: Person) 
     assert f"errands approve {task['id']}" in reply
     person.types("approve", "--wait", task["id"])
     assert not precious.exists()
+
+
+@pytest.mark.spec("S8", "S17", "X5")
+def test_it_forks_its_conversation_as_it_was_when_it_asked_for_it(person: Person, model: ModelServer) -> None:
+    """The fork waits until the conversation has gone on, and does not know how."""
+    blocking = person.types("ask", "-q", "--agent", "blocking", "hold the lane").out.strip()
+    person.waits_until(blocking, "state", "running")
+    thread, _, _ = executed(person, "SAY marmalade")
+    fork = calling("ask", prompt="RECALL marmalade", fork=True, name="fork")
+
+    _, (reply,), _ = executed(person, f"{fork}SAY meanwhile", "resume", thread)
+    executed(person, "SAY honey", "resume", thread)
+
+    (task,) = [each for each in person.types("ls", "--json").objects if each["name"] == "fork"]
+    assert task["id"] in reply
+    assert (task["state"], task["parent"], task["agent"]) == ("pending", f"codex:{thread}", "codex")
+    (person.cwd / "gate").write_text("go on")
+    _, (ended,), _ = executed(person, calling("wait", id=task["id"]), "resume", thread)
+    assert "recalled" in ended
+    (asked,) = [each for each in model.asked if each.prompt == "RECALL marmalade"]
+    assert "honey" not in asked.text
+    # Another conversation has another session, so it does not see the task.
+    _, (others,), _ = executed(person, calling("wait", id=task["id"]))
+    assert "not found" in others.lower()
 
 
 @pytest.mark.spec("X19")

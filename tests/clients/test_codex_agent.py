@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from errands.model.record import evolve
 from errands.testing.agent_context import SPEC, RecordingContext
 from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
-from tests.clients.programs import codex_env, program
+from tests.clients.programs import codex_env, program, ran
 
 # Its sandbox needs a home outside of the directory for temporary files.
 ANYTHING = ["-s", "danger-full-access"]
@@ -76,16 +75,9 @@ async def test_a_conversation_of_the_person_is_forked(
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     words = f"{running('seq 1 2000')}\nSAY marmalade for Codex"
-    talk = subprocess.run(
-        [program("codex"), "exec", "--json", "--skip-git-repo-check", *ANYTHING, words],
-        env={"PATH": "/usr/bin:/bin", **codex_env(home, model.openai_url)},
-        cwd=project,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    theirs = json.loads(talk.stdout.splitlines()[0])["thread_id"]
+    argv = [program("codex"), "exec", "--json", "--skip-git-repo-check", *ANYTHING, words]
+    talk = ran(argv, cwd=project, env={"PATH": "/usr/bin:/bin", **codex_env(home, model.openai_url)})
+    theirs = json.loads(talk.splitlines()[0])["thread_id"]
     (kept,) = home.rglob(f"*-{theirs}.jsonl")
     before = kept.read_bytes()
 

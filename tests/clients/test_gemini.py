@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.programs import PLACE, program
+from tests.clients.programs import PLACE, program, ran
 from tests.frontends.cli.person import Person
 
-WITHIN = 120.0  # seconds
 SETTINGS = """{
   "security": {"auth": {"selectedType": "gemini-api-key"}},
   "privacy": {"usageStatisticsEnabled": false}, // mine
@@ -50,18 +48,8 @@ def settings(person: Person) -> Path:
 
 def says(person: Person, prompt: str) -> str:
     """Let Gemini CLI answer a prompt; return its words."""
-    done = subprocess.run(
-        [program("gemini"), "-m", "gemini-2.5-pro", "-o", "json", "-p", prompt],
-        cwd=person.cwd,
-        env=person.environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return str(json.loads(done.stdout)["response"])
+    argv = [program("gemini"), "-m", "gemini-2.5-pro", "-o", "json", "-p", prompt]
+    return str(json.loads(ran(argv, cwd=person.cwd, env=person.environ))["response"])
 
 
 def calling(tool: str, **arguments: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from errands.testing.model_server import ModelServer
+from tests.clients.programs import ran
 from tests.frontends.cli.person import Person
 
 ENVIRONMENTS = Path(__file__).parents[2] / "tools" / "packages"
@@ -59,19 +59,10 @@ def test_an_agent_starts_slow_work_goes_on_and_quotes_the_result(
         "prompts": PROMPTS,
     }
 
-    done = subprocess.run(
-        [python, PROGRAMS / f"with_{package}.py", json.dumps(given)],
-        cwd=person.cwd,
-        env=person.environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-        check=False,
-    )
+    argv = [str(python), str(PROGRAMS / f"with_{package}.py"), json.dumps(given)]
+    said = ran(argv, cwd=person.cwd, env=person.environ, within=WITHIN)
 
-    assert done.returncode == 0, done.stderr
-    first, second = json.loads(done.stdout.splitlines()[-1])
+    first, second = json.loads(said.splitlines()[-1])
     (task,) = person.types("ls", "--json").objects
     # smolagents has no words of its own: it answers with what the tool said.
     assert first == "meanwhile" or task["id"] in first

@@ -34,7 +34,7 @@ EXTRAS = {"builtin": "agents", "acp": "acp"}
 def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
     """Create the agent with this name in the configuration; it may keep files below `home`.
 
-    `opencode/NAME` is OpenCode's own agent of that name.
+    `opencode/NAME` is OpenCode's own agent of that name, `claude/NAME` is Claude Code's.
     """
     base, _, own = name.partition("/")
     kind = backend_of(base, str(settings.get("backend", base)))

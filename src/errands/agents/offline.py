@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from errands.agents.session_log import SessionLog
+from errands.agents.session_log import SessionLog, forked
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.model.errors import AgentError, BudgetExceeded
 from errands.model.text.sanitise import without_fenced
@@ -47,7 +47,8 @@ class Offline:
         return SessionLog.create(context, context.session).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
-        history = [_clipped(each) for each in SessionLog(context, session).entries]
+        log = SessionLog(context, session, forked(context, session)[0])
+        history = [_clipped(each) for each in log.entries]
         kept = newest(history, size=_size, calls=lambda _: (), results=lambda _: ())
         return SessionLog.create(context, context.session, kept).session
 

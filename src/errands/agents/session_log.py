@@ -11,7 +11,7 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from errands.ports.agent import AgentContext
@@ -29,8 +29,9 @@ INTERRUPTED = (
 class SessionLog:
     """The JSON entries that a backend stores about one session, oldest first; `SessionGone` without any."""
 
-    def __init__(self, context: AgentContext, session: str) -> None:
-        lines = context.messages(session)
+    def __init__(self, context: AgentContext, session: str, lines: Sequence[str] | None = None) -> None:
+        if lines is None:
+            lines = context.messages(session)
         if lines is None:
             raise SessionGone
         self._context = context
@@ -52,6 +53,15 @@ class SessionLog:
     def of_run(self) -> list[Mapping[str, Any]]:
         """Return the entries of the current run."""
         return [each for each in self.entries if each.get("run") == self._context.run]
+
+
+def forked(context: AgentContext, session: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the stored messages that a fork copies, and those that came after it was asked for."""
+    messages, end = context.messages(session), context.spec.fork_at
+    if messages is None:
+        raise SessionGone
+    count = int(end) if end is not None and end.isdecimal() else len(messages)
+    return messages[:count], messages[count:]
 
 
 def check_settings(backend: str, settings: Mapping[str, Any]) -> None:

@@ -36,9 +36,11 @@ BACKENDS = {
         "url:address username:text password:text agent:text model:text retries:count poll:seconds "
         "patience:seconds timeout:seconds"
     ),
-    "claude": _kinds("command:command arguments:words env:variables model:text retries:count"),
+    "claude": _kinds("command:command arguments:words env:variables model:text agent:text retries:count"),
     "codex": _kinds("command:command arguments:words env:variables model:text"),
-    "command": _kinds("preset:preset command:command arguments:words env:variables model:text retries:count"),
+    "command": _kinds(
+        "preset:preset command:command arguments:words env:variables model:text agent:text retries:count"
+    ),
 }
 # The providers whose models run elsewhere; any other name with a colon, such as qwen3:8b, is one of Ollama's.
 REMOTE = frozenset(
@@ -57,7 +59,7 @@ _NEEDED = {
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
 _PRESETS = ("claude", "plain")
-_NOT_PLAIN = ("arguments", "retries")  # a plain program runs exactly its command, once
+_NOT_PLAIN = ("arguments", "agent", "retries")  # a plain program runs exactly its command, once
 _MODEL = _kinds("model:text url:address key_env:text")
 _SERVER = _kinds("command:command env:variables url:address headers:variables")
 
@@ -121,7 +123,7 @@ def lane_of(name: str, backends: Mapping[str, Mapping[str, Any]]) -> str:
 def is_agent(name: str, backends: Mapping[str, Mapping[str, Any]]) -> bool:
     """Return whether there is an agent of that name; `opencode/NAME` is OpenCode's own agent of that name."""
     base, slash, own = name.partition("/")
-    if slash and (not own or settings_of(name, backends)["backend"] != "opencode"):
+    if slash and (not own or not has_agents(settings_of(name, backends))):
         return False
     return base in backends or base in BACKENDS
 
@@ -130,6 +132,17 @@ def settings_of(agent: str, backends: Mapping[str, Mapping[str, Any]]) -> dict[s
     """Return the settings of an agent, its backend among them."""
     base = agent.partition("/")[0]
     return {"backend": base, **backends.get(base, {})}
+
+
+def has_agents(settings: Mapping[str, Any]) -> bool:
+    """Return whether a backend has agents of its own, which it is told by name."""
+    return settings["backend"] == "opencode" or is_claude(settings)
+
+
+def is_claude(settings: Mapping[str, Any]) -> bool:
+    """Return whether a backend is Claude Code."""
+    backend = settings["backend"]
+    return bool(backend == "claude" or (backend == "command" and not _is_plain(settings)))
 
 
 def _is_plain(settings: Mapping[str, Any]) -> bool:

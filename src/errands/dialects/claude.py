@@ -267,4 +267,4 @@ def _metadata(view: View) -> dict[str, str] | None:
     """Return what an agent was asked, as Claude Code records it."""
     if view.agent is None:
         return None
-    return {"subagentType": view.agent.name, "prompt": one_line(view.command, 1000)}
+    return {"subagentType": view.agent.name.rpartition("/")[2], "prompt": one_line(view.command, 1000)}

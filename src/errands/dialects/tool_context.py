@@ -121,6 +121,8 @@ class ToolContext:
             raise BadValue(f"There is no agent {one_line(name, 80)!r} here; there are: {', '.join(own)}")
         if name is None or self.engine.knows_agent(name):
             return name, ""
+        if self.caller.subagents_of:
+            return f"{self.caller.subagents_of}/{name}", ""
         return None, f"There is no agent {one_line(name, 80)!r} here; the configured one does it."
 
     # Waiting.

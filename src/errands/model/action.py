@@ -63,7 +63,8 @@ class Shell:
 class Prompt:
     """A prompt for an agent, with everything its runs need: the frozen launch specification.
 
-    `fork` is the session whose history the first run starts with; `allow` are rules for commands that the
+    `fork` is the session whose history the first run starts with, `fork_at` where the copy ends: after a
+    number of stored messages, or before the call that asked for it. `allow` are rules for commands that the
     agent may run without asking; `watch` is as for commands.
     """
 
@@ -78,6 +79,7 @@ class Prompt:
     budget: Mapping[str, int] = {}
     fork: str | None = None
     allow: tuple[str, ...] = ()
+    fork_at: str | None = None
     watch: str = ""
 
     @property

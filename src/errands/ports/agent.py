@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         async def fork(self, session: str, context: AgentContext) -> str:
             """Create a session from a shortened copy of another one's history, which stays unchanged.
 
+            What came after `context.spec.fork_at` is left out: the run may have waited in the queue.
             Raise `SessionGone` when no history is left to copy.
             """
 
@@ -111,6 +112,7 @@ class Spec:
     title: str = ""  # what the task is about
     parent: str | None = None  # the session that started the task, and which of its messages did
     message: str | None = None
+    fork_at: str | None = None  # where a fork ends: after so many stored messages, or before this call
 
 
 @record

@@ -88,7 +88,9 @@ class Caller:
     end of a task reaches it: `session`, `channel NAME` or `none`. Tasks launched in the same conversation
     turn (`message`) form a batch. `run` is the run that the caller is part of. `conversation` is what a fork
     copies: a session, or the task it belongs to; None where the frontend does not know it, and then
-    tools offer no `fork`. `agents` are the client's own, each with its name here; `model` is what they use.
+    tools offer no `fork`. `ID@CALL` is the conversation up to a call in it. `agents` are the client's own,
+    each with its name here; `model` is what they use. `subagents_of` is the agent whose own agents an
+    unknown name means, where the frontend cannot list them.
     """
 
     session: str | None
@@ -102,6 +104,7 @@ class Caller:
     conversation: str | None = None
     agents: Mapping[str, str] = {}
     model: str | None = None
+    subagents_of: str = ""
 
     @property
     def actor(self) -> str:

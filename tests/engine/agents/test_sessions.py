@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -43,6 +44,26 @@ async def test_a_fork_begins_with_the_history_and_leaves_it_alone(
         f"You are executing a background task. what was said?\n\n{PREAMBLE}"
     )
     assert PREAMBLE not in (task.agent.answer or "") if task.agent else False
+
+
+@pytest.mark.spec("S8")
+async def test_a_fork_that_waits_does_not_hear_what_is_said_meanwhile(
+    project: Project, engine: TestEngine, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    task = await engine.answered("say marmalade", agent="cat")
+    first = await engine.submit(["cat", str(gate)])
+    fork = await engine.ask("what was said?", fork=task.id, after=[first.id])
+    await engine.resume(task.id, "say honey")
+    await engine.wait(task.id)
+
+    gate.write_text("go on")
+    ended = await engine.wait(fork.id)
+
+    assert ended.agent is not None
+    assert "marmalade" in (ended.agent.answer or "")
+    assert "honey" not in (ended.agent.answer or "")
 
 
 @pytest.mark.spec("S9")

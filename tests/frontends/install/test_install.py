@@ -87,7 +87,8 @@ def test_codex_has_its_own_format(house: House) -> None:
     house.install("codex")
 
     table = tomllib.loads(house.file("home/.codex/config.toml").read_text())["mcp_servers"]["errands"]
-    assert [table["command"], *table["args"]] == [*SERVING, "mcp", "--dialect", "native"]
+    served = ["client", "codex", "mcp", "--dialect", "native"]
+    assert [table["command"], *table["args"]] == [*SERVING, *served]
 
 
 def test_a_custom_home_is_passed_on(house: House) -> None:

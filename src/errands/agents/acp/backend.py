@@ -21,7 +21,7 @@ from errands.agents.acp.child import Child
 from errands.agents.acp.client import Client
 from errands.agents.acp.transcript import Piece, fits, quoted
 from errands.agents.acp.turn import Turn
-from errands.agents.session_log import SessionLog, check_settings
+from errands.agents.session_log import SessionLog, check_settings, forked
 from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Answer
 
@@ -65,11 +65,13 @@ class Acp:
         return SessionLog.create(context, session, _system(context)).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
-        pieces = _kept(session, context)
+        copied, later = forked(context, session)
+        pieces = _newest_states(SessionLog(context, session, copied).entries)
         spec = context.spec
         connection = await self._child.connection(spec.cwd)
-        # The agent would copy all of it: a history too long for a fork is repeated to a new session.
-        if self._child.sessions.fork is not None and fits(pieces):
+        # The agent would copy all of it: a history too long for a fork, or with more than was asked for,
+        # is repeated to a new session.
+        if self._child.sessions.fork is not None and fits(pieces) and not later:
             _check(spec)
             try:
                 parent = _live_id(session, pieces)
@@ -79,9 +81,9 @@ class Acp:
             fork = made.session_id
             await self._choose(connection, fork, made.config_options, spec.model)
             self._entered[fork] = (connection, fork)
-            copied = [each for each in pieces if each["role"] != "moved"]
-            return SessionLog.create(context, fork, [*copied, {"role": "born"}, *_system(context)]).session
-        if self._child.can.load_session:
+            kept = [each for each in pieces if each["role"] != "moved"]
+            return SessionLog.create(context, fork, [*kept, {"role": "born"}, *_system(context)]).session
+        if self._child.can.load_session and not later:
             history = await self._load(connection, session, _live_id(session, pieces), spec)
             pieces = [*history, *_posts(pieces)]
         fork = await self._new(spec)
@@ -303,8 +305,12 @@ def _check(spec: Spec) -> None:
 
 def _kept(session: str, context: AgentContext) -> list[Piece]:
     """Return the stored conversation; of a tool call, which is stored at every change, the newest state."""
+    return _newest_states(SessionLog(context, session).entries)
+
+
+def _newest_states(entries: Sequence[Mapping[str, Any]]) -> list[Piece]:
     pieces: dict[object, Piece] = {}
-    for place, piece in enumerate(SessionLog(context, session).entries):
+    for place, piece in enumerate(entries):
         pieces[piece["id"] if piece["role"] == "tool" else place] = dict(piece)
     return list(pieces.values())
 

@@ -34,7 +34,7 @@ from errands.agents.builtin.models import has_provider, model
 from errands.agents.builtin.request_hooks import RequestHooks
 from errands.agents.builtin.toolbox import chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
-from errands.agents.session_log import check_settings
+from errands.agents.session_log import check_settings, forked
 from errands.model.errors import AgentError, BudgetExceeded
 from errands.ports.agent import Activity, Answer
 
@@ -70,7 +70,7 @@ class Builtin:
         return context.session
 
     async def fork(self, session: str, context: AgentContext) -> str:
-        messages = copied(Conversation(session, context).messages)
+        messages = copied(Conversation(session, context, forked(context, session)[0]).messages)
         context.append_messages(context.session, [dumped(each) for each in single(messages)], usage={})
         return context.session
 

@@ -42,8 +42,9 @@ NOT_BEGUN = "This call was not carried out: the run ended before it began."
 class Conversation:
     """`messages` is a history that a model accepts, apart from open calls at its end."""
 
-    def __init__(self, session: str, context: AgentContext) -> None:
-        kept = context.messages(session)
+    def __init__(self, session: str, context: AgentContext, kept: Sequence[str] | None = None) -> None:
+        if kept is None:
+            kept = context.messages(session)
         if kept is None:
             raise SessionGone
         self._session = session

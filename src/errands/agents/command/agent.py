@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import uuid
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 from errands.agents.command.claude import Claude
 from errands.agents.command.codex import Codex
 from errands.agents.command.plain import Plain
-from errands.agents.session_log import SessionLog, check_settings
+from errands.agents.session_log import SessionLog, check_settings, forked
 from errands.model.errors import BadValue
 from errands.ports.agent import Answer
 
@@ -43,13 +44,16 @@ class Command:
         return SessionLog.create(context, str(uuid.uuid4()), [{"kind": "open"}]).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
-        forked = str(uuid.uuid4())
+        fork, end = str(uuid.uuid4()), context.spec.fork_at
+        call = None if end is None or end.isdecimal() else end
         if context.messages(session) is None:
-            self._program.fork_own(session, forked)
+            self._program.fork_own(session, fork, call=call)
             entries: list[Mapping[str, Any]] = []
         else:
-            entries = self._program.fork(SessionLog(context, session), forked)
-        return SessionLog.create(context, forked, [{"kind": "open"}, *entries]).session
+            copied, later = forked(context, session)
+            log = SessionLog(context, session, copied)
+            entries = self._program.fork(log, [json.loads(each) for each in later], fork, call=call)
+        return SessionLog.create(context, fork, [{"kind": "open"}, *entries]).session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         log = SessionLog(context, session)

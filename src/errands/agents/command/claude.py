@@ -33,6 +33,7 @@ class Claude:
         self._program: Sequence[str] = settings["command"]
         self._arguments: Sequence[str] = settings.get("arguments", ())
         self._model: str | None = settings.get("model")
+        self._agent: str | None = settings.get("agent")
         retries = str(settings.get("retries", 3))
         self._env = {"CLAUDE_CODE_MAX_RETRIES": retries, **settings.get("env", {})}
         self._transcripts = Transcripts(self._env, settings.get("home"))
@@ -54,9 +55,15 @@ class Claude:
             return Answer(text=said)
         return await self._converse(log, INTERRUPTED, context, prompt=None)
 
-    def fork(self, log: SessionLog, session: str) -> list[Mapping[str, Any]]:
-        """Copy the transcript for a new session; return the first entries of its log."""
-        entries = self._transcripts.read(log.session)
+    def fork(
+        self, log: SessionLog, later: Sequence[Mapping[str, Any]], session: str, *, call: str | None
+    ) -> list[Mapping[str, Any]]:
+        """Copy the transcript for a new session; return the first entries of its log.
+
+        The copy ends before a call, if one is given, and before what `later` entries sent.
+        """
+        prompts = {prompt_id(each["run"]) for each in later if each["kind"] == "prompt"}
+        entries = self._transcripts.read(log.session, before=call, or_before=prompts)
         posts: list[Mapping[str, Any]] = [{"kind": "post", "text": text} for text in self._pending(log)]
         if entries:
             self._transcripts.copy(entries, session)
@@ -64,9 +71,9 @@ class Claude:
             raise SessionGone
         return posts
 
-    def fork_own(self, session: str, forked: str) -> None:
-        """Copy a session that Claude Code itself began, up to the call that is running."""
-        entries = closed(self._transcripts.read(session))
+    def fork_own(self, session: str, forked: str, *, call: str | None) -> None:
+        """Copy a session that Claude Code itself began, up to the call that asks for it."""
+        entries = closed(self._transcripts.read(session, before=call))
         if not entries:
             raise SessionGone
         self._transcripts.copy(entries, forked)
@@ -105,10 +112,11 @@ class Claude:
             raise SessionGone
         else:
             place = ["--session-id", session]
-        argv = [*self._program, *_flags(context.spec, self._model), *place, *self._arguments]
+        argv = [*self._program, *_flags(context.spec, self._model, self._agent), *place, *self._arguments]
         try:
             async with self._processes.start(session, argv, cwd=context.spec.cwd, env=self._env) as process:
-                turn = Turn(process, context, spent=self._transcripts.cost(session))
+                spent = self._transcripts.cost(session)
+                turn = Turn(process, context, spent=spent, agent=self._agent)
                 try:
                     return await self._answer(process, turn, _message(text, prompt))
                 finally:
@@ -132,7 +140,7 @@ def _message(text: str, prompt: str | None) -> dict[str, Any]:
     return {**message, "uuid": prompt} if prompt else message
 
 
-def _flags(spec: Spec, model: str | None) -> list[str]:
+def _flags(spec: Spec, model: str | None, agent: str | None) -> list[str]:
     settings = {"permissions": {"ask": ["Bash"]}}
     flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     flags += ["--permission-prompt-tool", "stdio", "--settings", json.dumps(settings)]
@@ -141,6 +149,8 @@ def _flags(spec: Spec, model: str | None) -> list[str]:
         flags += ["--append-system-prompt", spec.system]
     if name := spec.model or model:
         flags += ["--model", name]
+    if agent:
+        flags += ["--agent", agent]
     if spec.tools is not None:
         flags += ["--tools", ",".join(spec.tools)]
     if requests := spec.budget.get("requests"):

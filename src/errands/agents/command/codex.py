@@ -57,17 +57,23 @@ class Codex:
             return Answer(text=said)
         return await self._converse(log, INTERRUPTED, context)
 
-    def fork(self, log: SessionLog, session: str) -> list[Mapping[str, Any]]:
-        """Copy the session for a new one; return the first entries of its log."""
+    def fork(
+        self, log: SessionLog, later: Sequence[Mapping[str, Any]], session: str, *, call: str | None
+    ) -> list[Mapping[str, Any]]:
+        """Copy the session for a new one; return the first entries of its log.
+
+        The copy ends before a call, if one is given, and before what `later` entries sent.
+        """
+        ends = [each["lines"] for each in later if each["kind"] == "begun"]
         if self._rollouts.find(log.session) is not None:
-            self.fork_own(log.session, session)
+            self._rollouts.copy(log.session, session, call=call, lines=min(ends, default=None))
         elif any(each["kind"] == "answer" for each in log.entries):
             raise SessionGone
         return [{"kind": "post", "text": text} for text in self._pending(log)]
 
-    def fork_own(self, session: str, forked: str) -> None:
-        """Copy a session that Codex itself began."""
-        self._rollouts.copy(session, forked)
+    def fork_own(self, session: str, forked: str, *, call: str | None) -> None:
+        """Copy a session that Codex itself began, up to the call that asks for it."""
+        self._rollouts.copy(session, forked, call=call)
 
     def knows(self, session: str) -> bool:
         return self._rollouts.find(session) is not None

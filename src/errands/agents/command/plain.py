@@ -69,11 +69,13 @@ class Plain:
             f"{self._command[0]} was interrupted; it is not known what it had done, so it was not asked again"
         )
 
-    def fork(self, log: SessionLog, session: str) -> list[Mapping[str, Any]]:
+    def fork(
+        self, log: SessionLog, later: Sequence[Mapping[str, Any]], session: str, *, call: str | None
+    ) -> list[Mapping[str, Any]]:
         said = [each for each in log.entries if each["kind"] in TITLES]
         return list(newest(said, size=_size, calls=_none, results=_none))
 
-    def fork_own(self, session: str, forked: str) -> None:
+    def fork_own(self, session: str, forked: str, *, call: str | None) -> None:
         raise SessionGone  # it keeps no sessions of its own
 
     def knows(self, session: str) -> bool:

@@ -36,9 +36,16 @@ class Rollouts:
             session, {"cwd": cwd, "originator": "errands", "cli_version": "0.0.0", "source": "exec"}, []
         )
 
-    def copy(self, session: str, copy: str) -> None:
-        """Write a shortened conversation as the beginning of another session."""
-        lines = list(self._lines(session))
+    def copy(self, session: str, copy: str, *, call: str | None = None, lines: int | None = None) -> None:
+        """Write a shortened conversation as the beginning of another session.
+
+        It ends before a call, or after a number of lines.
+        """
+        kept = list(self._lines(session))[:lines]
+        kept = kept[: next((place for place, each in enumerate(kept) if call in _call_of(each)), None)]
+        self._copy(kept, copy)
+
+    def _copy(self, lines: Sequence[Line], copy: str) -> None:
         about = next((each["payload"] for each in lines if each.get("type") == "session_meta"), None)
         if about is None:
             raise SessionGone
@@ -128,6 +135,10 @@ def _said(line: Line) -> str | None:
         case {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [*parts]}}:
             return "".join(str(each.get("text", "")) for each in parts)
     return None
+
+
+def _call_of(line: Line) -> list[str]:
+    return _call(line["payload"]) if line.get("type") == "response_item" else []
 
 
 def _call(said: Line) -> list[str]:

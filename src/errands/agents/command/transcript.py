@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,18 @@ class Transcripts:
         except OSError:  # another file system
             shutil.copy2(path, kept)
 
-    def read(self, session: str) -> Sequence[Entry]:
-        """Return the conversation since it was last compacted."""
+    def read(
+        self, session: str, *, before: str | None = None, or_before: Set[str] = frozenset()
+    ) -> Sequence[Entry]:
+        """Return the conversation since it was last compacted, `before` a call, or an entry with a uuid."""
         found: list[Entry] = []
         for entry in self._lines(session):
+            if entry.get("uuid") in or_before:
+                break
+            if before in _calls(entry):
+                while found and _message(found[-1]) == _message(entry):
+                    found.pop()
+                break
             if entry.get("subtype") == "compact_boundary":
                 found = []
             if "uuid" in entry and not entry.get("isSidechain"):
@@ -107,8 +115,7 @@ def closed(entries: Sequence[Entry]) -> Sequence[Entry]:
     answered = {call for entry in entries for call in _results(entry)}
     for place, entry in enumerate(entries):
         if any(call not in answered for call in _calls(entry)):
-            message = entry["message"]["id"]
-            while place and (entries[place - 1].get("message") or {}).get("id") == message:
+            while place and _message(entries[place - 1]) == _message(entry):
                 place -= 1
             return entries[:place]
     return entries
@@ -128,6 +135,11 @@ def final_text(entries: Iterable[Entry]) -> str | None:
         elif entry.get("type") == "user":
             ended = None
     return None if ended is None else "".join(texts[ended])
+
+
+def _message(entry: Entry) -> str | None:
+    """Return the id of the message that an entry is part of; one message of the model has several."""
+    return (entry.get("message") or {}).get("id")
 
 
 def _is_system_prompt(entry: Entry) -> bool:

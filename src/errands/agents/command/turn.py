@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from errands.agents.command.process import Process
@@ -20,8 +20,11 @@ LIMITS = ("max_turns", "max_budget")  # beginnings of the reasons for stopping a
 
 
 class Turn:
-    def __init__(self, process: Process, context: AgentContext, *, spent: float) -> None:
+    def __init__(
+        self, process: Process, context: AgentContext, *, spent: float, agent: str | None = None
+    ) -> None:
         self._process = process
+        self._agent = agent  # the agent of Claude Code's own that was asked for
         self._spent = spent  # dollars, before this turn
         self._context = context
         self._asking: dict[str, asyncio.Task[None]] = {}
@@ -48,6 +51,8 @@ class Turn:
                 self._asking[name].add_done_callback(self._asked)
             case {"type": "control_cancel_request", "request_id": name} if name in self._asking:
                 self._asking[name].cancel()
+            case {"type": "system", "subtype": "init", "agents": [*names]}:
+                self._check_agent(names)
             case {"type": "assistant", "error": str(), "message": {"content": content}}:
                 self._fault = _text(content)
             case {"type": "assistant", "message": message}:
@@ -57,6 +62,11 @@ class Turn:
                     self._handle_result(part)
             case {"type": "result"}:
                 self._result = said
+
+    def _check_agent(self, names: Sequence[str]) -> None:
+        """Refuse an agent that Claude Code does not have: it would answer as another, without a word."""
+        if self._agent and self._agent not in names:
+            raise AgentError(f"Claude Code has no agent {self._agent!r}; it has {', '.join(names)}")
 
     def check(self) -> None:
         """Raise `BudgetExceeded` when the run has used more than its budget."""

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from errands.agents.opencode.host import Host
 from errands.agents.opencode.server import Server
-from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
+from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished, sent_by
 from errands.agents.opencode.turn_account import entries
-from errands.agents.session_log import INTERRUPTED, check_settings
+from errands.agents.session_log import INTERRUPTED, check_settings, forked
 from errands.http import HttpError
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
@@ -84,14 +84,24 @@ class OpenCode:
                 f"start it there, not in {context.spec.cwd}"
             )
         # The message that asks for the fork is not finished yet: the copy ends before it.
-        forked = await self._server.fork(session, before=context.spec.message if is_callers else None)
+        end = context.spec.message if is_callers else await self._later(session, context)
+        fork = await self._server.fork(session, before=end)
         body = {"title": context.session, "permission": _rules(context.spec)}
         if self._host is not None:
             child = await self._child(context)
             body = {name: child[name] for name in ("title", "permission", "metadata")}
-        await self._server.change(forked, body)
-        await self._shorten(forked)
-        return forked
+        await self._server.change(fork, body)
+        await self._shorten(fork)
+        return fork
+
+    async def _later(self, session: str, context: AgentContext) -> str | None:
+        """Return the first message that a run has sent since the fork was asked for."""
+        if context.messages(session) is None:
+            return None
+        later = [json.loads(each) for each in forked(context, session)[1]]
+        runs = [each["run"] for each in later if each["kind"] == "prompt"]
+        sent = sent_by(await self._server.messages(session), runs[0]) if runs else ()
+        return sent[0] if sent else None
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         await self._reach(context)

@@ -89,7 +89,7 @@ class Turn:
 
     async def sent(self) -> bool:
         """Return whether the prompt of this run is in the session."""
-        return bool(_prompts(await self._messages(), self._context.run))
+        return bool(sent_by(await self._messages(), self._context.run))
 
     async def _follow_events(self) -> None:
         while True:
@@ -124,7 +124,7 @@ class Turn:
         # The state first: if it is idle, the messages read after it are complete.
         state = await self._server.state(self._session)
         messages = await self._messages()
-        prompts = _prompts(messages, self._context.run)
+        prompts = sent_by(messages, self._context.run)
         answers = [
             each
             for each in messages
@@ -158,7 +158,7 @@ class Turn:
 
     async def _messages(self) -> Sequence[Message]:
         messages = await self._server.messages(self._session, limit=RECENT)
-        if len(messages) >= RECENT and not _prompts(messages, self._context.run):
+        if len(messages) >= RECENT and not sent_by(messages, self._context.run):
             messages = await self._server.messages(self._session)
         return messages
 
@@ -245,7 +245,7 @@ class Turn:
         return {}
 
 
-def _prompts(messages: Sequence[Message], run: str) -> list[str]:
+def sent_by(messages: Sequence[Message], run: str) -> list[str]:
     """Return the ids of the messages that a run sent, and of those that OpenCode added to continue them."""
     found: list[str] = []
     for message in messages:

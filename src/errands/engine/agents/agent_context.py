@@ -77,6 +77,7 @@ class RunContext:
             title=self._task.description,
             parent=self._task.parent,
             message=self._task.message,
+            fork_at=action.fork_at,
         )
         self.background: BackgroundTools | None = None
         if is_chat and offer is not None:

@@ -30,6 +30,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     assert draft.prompt is not None
     is_history = draft.fork is not None and draft.fork.startswith(HISTORY)
     parent = None if draft.fork is None or is_history else _forked(draft.fork, store)
+    fork, fork_at = _fork_point(draft.fork, parent, store)
     agent = draft.agent or (parent.agent if parent else config.agents.default)
     if is_history:
         agent = _reader(draft.agent, config)
@@ -62,7 +63,8 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         allow=draft.allow,
         depth=depth,
         budget={**settings.get("budget", {}), **draft.budget},
-        fork=draft.fork if parent is None else parent.name,
+        fork=fork,
+        fork_at=fork_at,
     )
 
 
@@ -146,7 +148,7 @@ def check_fan_out(store: Store, config: Config, parent: str, created_by: str) ->
 
 def _forked(name: str, store: Store) -> Session | None:
     """Find the session to fork; an unknown name may be known to the agent's own server."""
-    found = store.session(name=name)
+    found = store.session(name=name) or store.session(name=name.partition("@")[0])
     if found is None and is_id(name):
         try:
             task_id = store.resolve(name)
@@ -160,6 +162,16 @@ def _forked(name: str, store: Store) -> Session | None:
     if found is not None and found.gone_at is not None:
         raise SessionGone
     return found
+
+
+def _fork_point(name: str | None, parent: Session | None, store: Store) -> tuple[str | None, str | None]:
+    """Return the session to fork and where its copy ends: a run that waits copies nothing said meanwhile."""
+    if name is None or name.startswith(HISTORY):
+        return name, None
+    session, _, call = name.partition("@")
+    if parent is None:
+        return session, call or None
+    return parent.name, call or str(len(store.messages(parent)))
 
 
 def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:

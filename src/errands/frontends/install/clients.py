@@ -40,9 +40,9 @@ _APPROVAL = "default_tools_approval_mode"
 # Codex passes on little more than HOME and PATH. Without these the server may use another home, and commands
 # lack what they have in a shell. Secrets are not among them: name those that your agents need yourself.
 PASSED_ON = (
-    "ERRANDS_HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR CODEX_HOME "
-    "CLAUDE_CONFIG_DIR DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY SSH_AUTH_SOCK DOCKER_HOST KUBECONFIG "
-    "HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy OLLAMA_HOST TMPDIR TZ EDITOR "
+    "ERRANDS_HOME ERRANDS_RUN_ID XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR "
+    "CODEX_HOME CLAUDE_CONFIG_DIR DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY SSH_AUTH_SOCK DOCKER_HOST "
+    "KUBECONFIG HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy OLLAMA_HOST TMPDIR TZ EDITOR "
     "VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT NVM_DIR JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME"
 ).split()
 
@@ -51,7 +51,8 @@ def _codex(place: Place) -> tuple[Target, ...]:
     base = place.environ.get("CODEX_HOME") or os.path.join(place.home, ".codex")
     path = place.either(os.path.join(".codex", "config.toml"), os.path.join(base, "config.toml"))
     trust = {_APPROVAL: "approve"} if place.trust else {}
-    value = {**server(server_command(place, "native"), place), "env_vars": PASSED_ON, **trust}
+    words = server_command(place, "native", client="codex")
+    value = {**server(words, place), "env_vars": PASSED_ON, **trust}
     table = Table(
         path=("mcp_servers", SERVER), value=value, kept=() if place.trust is False else (_APPROVAL,)
     )

@@ -13,11 +13,14 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from errands.model.record import record
 from errands.model.text.sanitise import line
 
 TASKS = "io.modelcontextprotocol/tasks"
 MESSAGE = "errands/message"  # in _meta: the conversation turn, whose launches form a batch
+CLAUDE_CALL = "claudecode/toolUseId"  # in _meta: the id of a call in the conversation of Claude Code
 _LONGEST_NAME = 60
+_LONGEST_ID = 200
 
 Context = ServerRequestContext[Any, Any]
 
@@ -35,9 +38,43 @@ class Client:
         extensions = (capabilities.extensions if capabilities else None) or {}
         self.has_tasks = self.is_modern and extensions.get(TASKS) is not None
         meta = (ctx.params or {}).get("_meta")
-        turn = meta.get(MESSAGE) if isinstance(meta, Mapping) else None
-        self.message = turn[:_LONGEST_NAME] if isinstance(turn, str) and turn else None
+        self._meta: Mapping[str, Any] = meta if isinstance(meta, Mapping) else {}
+        self.message = self._text(MESSAGE)[:_LONGEST_NAME] or None
         self.headers: dict[str, str] = dict(ctx.request.headers) if ctx.request is not None else {}
+
+    @property
+    def place(self) -> CodexPlace | None:
+        """Where in a conversation of Codex a call was made; it says so with calls, and with nothing else."""
+        thread, turn = self._text("threadId"), self._meta.get("x-codex-turn-metadata")
+        if not thread:
+            return None
+        return CodexPlace(
+            session=self._text("sessionId") or thread,
+            thread=thread,
+            turn=_short(turn.get("turn_id")) if isinstance(turn, Mapping) else "",
+            call=self._text("callId"),
+        )
+
+    @property
+    def claude_call(self) -> str:
+        return self._text(CLAUDE_CALL)
+
+    def _text(self, name: str) -> str:
+        return _short(self._meta.get(name))
+
+
+@record
+class CodexPlace:
+    """A conversation of Codex has one session, and a thread for the main agent and for each subagent."""
+
+    session: str
+    thread: str
+    turn: str
+    call: str
+
+
+def _short(value: Any) -> str:
+    return value[:_LONGEST_ID] if isinstance(value, str) else ""
 
 
 def require_tasks(ctx: Context) -> Client:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from errands.config.backends import is_claude, settings_of
 from errands.engine.actor import actor, enclosing_run
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
@@ -52,6 +53,8 @@ class Frontend:
         self._session = checked_session(environ.get("ERRANDS_SESSION") or "")
         self._wake = environ.get("ERRANDS_WAKE") or "none"
         self._argument = environ.get("ERRANDS_SESSION_ARGUMENT") or ""
+        self._is_codex = environ.get("ERRANDS_SESSION_META") == "codex"
+        self._codex_session = ""  # the one that a call named last
         self._environ = environ
         self._run: str | None = None
         self._seen: set[str] = set()
@@ -74,6 +77,13 @@ class Frontend:
         """The agent that can fork the client's own conversation: the client itself, where it is known."""
         return self._environ.get("ERRANDS_OWN_AGENT") or ""
 
+    @property
+    def _subagents_of(self) -> str:
+        """The agent whose own agents a tool may name: Claude Code, if prompts without a name go to it."""
+        config = self.engine.engine.config
+        agent = self.own_agent or config.agents.default
+        return agent if self.forker and is_claude(settings_of(agent, config.backends)) else ""
+
     def close(self) -> None:
         if self._engine is not None:
             self._engine.engine.close()
@@ -82,7 +92,7 @@ class Frontend:
         """Return the caller; its session follows from client and project, so it survives restarts."""
         header = client.headers.get(SESSION_HEADER)
         session = checked_session(header) if header else self._session
-        return Caller(
+        caller = Caller(
             session=session or f"{NAME}:{client.name}:{self.cwd}",
             cwd=self.cwd,
             door=NAME,
@@ -94,20 +104,32 @@ class Frontend:
             message=client.message,
             conversation=_conversation(session) if self.forker else None,
         )
+        return self._in_codex(caller, client) if self._is_codex else caller
+
+    def _in_codex(self, caller: Caller, client: Client) -> Caller:
+        """Return the caller as Codex names it with each call; its other requests are of the same session."""
+        place = client.place
+        if place is not None and _is_session_id(place.session):
+            self._codex_session = checked_session(f"codex:{place.session}")
+        caller = evolve(caller, session=self._codex_session or f"{NAME}:{client.name}:{self.cwd}")
+        if place is None:
+            # Its list of tools is asked for before any call; the call then says where it was made.
+            return evolve(caller, conversation="")
+        return evolve(caller, conversation=_up_to(place.thread, place.call), message=place.turn or None)
 
     def tool_caller(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
         """Return the caller of a tool and the arguments meant for the tool.
 
-        For a client with many sessions on one connection, our plugin names the session in an argument;
-        without it nothing can wake the caller.
+        A call from an unknown place in a conversation cannot fork it. For a client with many sessions on
+        one connection, our plugin names the session in an argument; without it nothing can wake the caller.
         """
-        caller, rest = self.caller(client), dict(arguments)
+        caller, rest = evolve(self.caller(client), subagents_of=self._subagents_of), dict(arguments)
         if not self._argument:
-            return caller, rest
+            return evolve(caller, conversation=caller.conversation or None), rest
         program, _, first = self._session.partition(":")
         session = rest.pop(self._argument, None)
         if isinstance(session, str) and _is_session_id(session):
-            known = session if self.forker else None
+            known = _up_to(session, client.claude_call) if self.forker else None
             return evolve(caller, session=checked_session(f"{program}:{session}"), conversation=known), rest
         unnamed = self._session if first else f"{NAME}:{client.name}:{self.cwd}"
         return evolve(caller, session=unnamed, wake="none"), rest
@@ -166,6 +188,11 @@ class Frontend:
 
 def _is_session_id(name: str) -> bool:
     return name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+
+
+def _up_to(conversation: str, call: str) -> str:
+    """Return what a fork copies that is asked for by a call."""
+    return f"{conversation}@{call}" if call else conversation
 
 
 def _conversation(session: str) -> str | None:

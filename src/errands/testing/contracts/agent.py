@@ -123,6 +123,21 @@ class AgentContract(ABC):
         assert "honey" not in in_the_parent
 
     @pytest.mark.spec("S8")
+    async def test_a_fork_knows_nothing_that_was_said_after_it_was_asked_for(self, tmp_path: Path) -> None:
+        context = self.context(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
+            end = str(len(context.messages(session) or ()))
+            await agent.prompt(session, self.running("echo honey"), _next(context))
+            child = self.context(
+                tmp_path, session="task:forked-222222", run="forked-222222.1", spec={"fork_at": end}
+            )
+            in_the_fork = await self.recalled(agent, await agent.fork(session, child), child)
+        assert "marmalade" in in_the_fork
+        assert "honey" not in in_the_fork
+
+    @pytest.mark.spec("S8")
     async def test_a_session_that_is_gone_cannot_be_forked(self, tmp_path: Path) -> None:
         context = self.context(tmp_path)
         async with self.agent() as agent:

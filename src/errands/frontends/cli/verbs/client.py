@@ -1,7 +1,8 @@
 """client: what the clients that `errands install` sets up start. People never type it.
 
 Claude Code has many sessions on one connection, so a hook of ours adds the session to the arguments of each
-call; it learns of results from a process that waits beside it. OpenCode's plugin has one process for all.
+call; it learns of results from a process that waits beside it. Codex names its session itself. OpenCode's
+plugin has one process for all.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ def client(context: Context, arguments: Arguments) -> int:
             environ = _served(context.environ)
             for variable in _OF_CLAUDE:
                 os.environ.pop(variable, None)
+            return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
+        case "codex", "mcp", str(dialect):
+            environ = {**context.environ, "ERRANDS_SESSION_META": "codex", "ERRANDS_OWN_AGENT": "codex"}
             return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
         case "claude", "wake", None:
             return _wake_claude(context)
@@ -174,7 +178,7 @@ VERBS = (
         run=client,
         options=(Option(flags=("--dialect",), metavar="NAME", help="the tools to offer"),),
         operands=(
-            Operand(metavar="CLIENT", help="the client", choices=("claude", "opencode")),
+            Operand(metavar="CLIENT", help="the client", choices=("claude", "codex", "opencode")),
             Operand(
                 metavar="DEED", help="what it needs", choices=("mcp", "session", "wake", "remind", "serve")
             ),
