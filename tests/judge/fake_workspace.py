@@ -20,6 +20,8 @@ class FakeWorkspace:
     programs: Mapping[str, FoundProgram] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     directories: frozenset[str] = frozenset()
+    is_own_home: bool = True
+    doubt_of_shell: str = ""
     strangers: Mapping[str, str] = field(default_factory=dict)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
@@ -31,6 +33,9 @@ class FakeWorkspace:
     def real(self, path: str) -> str:
         path = posixpath.normpath(posixpath.join(self.cwd, path))
         return self.links.get(path, path)
+
+    def shell_doubt(self) -> str:
+        return self.doubt_of_shell
 
     def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
         path = posixpath.normpath(posixpath.join(self.cwd, place))

@@ -92,6 +92,8 @@ class _Case:
         if hidden:
             self._ask(f"has an invisible or misleading character: {hidden}", "shell")
         if isinstance(command, str):
+            if doubt := self._start.shell_doubt():
+                self._ask(f"is a line for {self._start.shell}, which cannot be trusted: {doubt}", "program")
             self._judge_line(command, self._start, shell=posixpath.basename(self._start.shell))
         elif not command:
             self._ask("runs nothing", "shell")

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
         @property
         def shell(self) -> str: ...
 
+        @property
+        def is_own_home(self) -> bool:
+            """Whether `home` is the person's own, and not one that a caller made up."""
+
+        def shell_doubt(self) -> str:
+            """Return why the program that reads a line is not trusted; "" if it is."""
+
         def git_dangers(self, directory: str) -> tuple[str, ...]:
             """Return what makes the repository that git would use there run other programs."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from errands.judge.evidence import local_workspace
 from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.judge.judge import judge
 from errands.judge.workspace import FoundProgram
 
 pytestmark = [pytest.mark.spec("A2", "A3")]
@@ -100,3 +105,58 @@ def test_a_home_is_never_the_project_of_what_is_inside_it(tmp_path: Path) -> Non
 
     assert LocalWorkspace(str(tmp_path / "notes"), {"HOME": str(tmp_path)}).project == str(tmp_path / "notes")
     assert LocalWorkspace(str(tmp_path), {"HOME": str(tmp_path)}).project == str(tmp_path)
+
+
+def marking(place: Path) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("#!/bin/sh\ntouch ran\n")
+    place.chmod(0o755)
+    return place
+
+
+@pytest.mark.spec("A2")
+def test_a_shell_is_trusted_by_its_whole_path(tmp_path: Path) -> None:
+    """The name of the shell is `bash`, and yet it runs something else."""
+    shell = marking(tmp_path / "bin/bash")
+    subprocess.run([str(shell), "-c", "ls"], cwd=tmp_path, check=True)
+    forged = LocalWorkspace(str(tmp_path), {}, shell=str(shell))
+
+    assert (tmp_path / "ran").exists()
+    assert judge(("ls",), forged).verdict != "auto"
+    assert judge((("ls",),), forged).verdict == "auto"  # no shell reads it
+    assert judge(("ls",), LocalWorkspace(str(tmp_path), {}, shell="/bin/bash")).verdict == "auto"
+    assert judge(("ls",), LocalWorkspace(str(tmp_path), {}, shell="bin/bash")).verdict != "auto"
+
+
+@pytest.mark.spec("A2")
+def test_a_home_that_a_caller_made_up_is_not_loaded_from(tmp_path: Path) -> None:
+    (tmp_path / ".jq").write_text('def length: "forged";')
+    said = subprocess.run(
+        ["jq", "-n", "[1]|length"], env={"HOME": str(tmp_path)}, capture_output=True, text=True
+    )
+    forged = LocalWorkspace(str(tmp_path), {"HOME": str(tmp_path)})
+    own = LocalWorkspace(str(tmp_path), {"HOME": pwd.getpwuid(os.geteuid()).pw_dir})
+
+    assert said.stdout == '"forged"\n'
+    assert judge(("jq -n 1",), forged).verdict != "auto"
+    assert judge(("pip list",), forged).verdict != "auto"
+    assert judge(("jq -n 1",), own).verdict == "auto"
+
+
+@pytest.mark.spec("A2")
+def test_a_program_from_another_work_tree_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_workspace, "TEMPORARY", ())
+    there = marking(tmp_path / "other/bin/ls")
+    (tmp_path / "here").mkdir()
+    path = {"PATH": f"{there.parent}:/usr/bin", "HOME": str(tmp_path)}
+    before = judge(("ls",), LocalWorkspace(str(tmp_path / "here"), path)).verdict
+    (tmp_path / "other/.git").mkdir()
+    hidden = marking(tmp_path / ".tool/bin/ls")
+    (tmp_path / ".tool/.git").mkdir()
+
+    assert before == "auto"
+    assert judge(("ls",), LocalWorkspace(str(tmp_path / "here"), path)).verdict != "auto"
+    path["PATH"] = f"{hidden.parent}:/usr/bin"
+    assert judge(("ls",), LocalWorkspace(str(tmp_path / "here"), path)).verdict == "auto"

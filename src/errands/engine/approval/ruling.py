@@ -223,6 +223,13 @@ class _Witness:
         self.programs[name] = None
         return self.here.program(name)
 
+    @property
+    def is_own_home(self) -> bool:
+        return self.here.is_own_home
+
+    def shell_doubt(self) -> str:
+        return self.here.shell_doubt()
+
     def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
         return self.here.linked(place, below=below)
 

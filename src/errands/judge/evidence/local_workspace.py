@@ -57,6 +57,7 @@ class LocalWorkspace:
         self._programs: dict[tuple[str, str], FoundProgram] = {}
         self._repositories: dict[str, Repositories] = {}
         self._real: dict[str, str] = {}
+        self._shell_doubt: str | None = None
         self._prints: dict[str, str] = {}
         self._index_prints: dict[str, str] = {}
 
@@ -123,6 +124,27 @@ class LocalWorkspace:
     def is_directory(self, path: str) -> bool:
         return os.path.isdir(os.path.join(self.cwd, path))
 
+    def shell_doubt(self) -> str:
+        if self._shell_doubt is None:
+            self._shell_doubt = self._doubt_of_shell()
+        return self._shell_doubt
+
+    def _doubt_of_shell(self) -> str:
+        """Look at the whole path of the shell: its name alone says nothing about what it does."""
+        if "/" not in self.shell:
+            return self.program(self.shell).doubt
+        if not self.shell.startswith("/"):
+            return "its path is not absolute"
+        real = self.real(self.shell)
+        if doubt := _others_doubt(self.shell, real) or self._doubt(self.shell):
+            return doubt
+        return "" if _is_system(real) or os.stat(real).st_uid == 0 else f"{real} is not part of the system"
+
+    @property
+    def is_own_home(self) -> bool:
+        home = _own_home()
+        return bool(home) and is_within(self.real(self.home), home)
+
     def stranger(self, path: str) -> str:
         path = os.path.join(self.cwd, path)
         try:
@@ -152,7 +174,17 @@ class LocalWorkspace:
                 return f"{path} is inside the project"
             if any(is_within(each, directory) for directory in TEMPORARY):
                 return f"{path} is in a temporary directory"
+            if self._is_in_a_project(each):
+                return f"{path} is inside another project"
         return ""
+
+    def _is_in_a_project(self, path: str) -> bool:
+        """Return whether a program is in a work tree; tools in a hidden directory of the home are not."""
+        if is_within(path, self.home) and path[len(self.home) :].startswith("/."):
+            return False
+        directory = os.path.dirname(path)
+        project = _project(directory, self.home)
+        return any(os.path.lexists(os.path.join(project, mark)) for marks in _MARKS for mark in marks)
 
 
 def _is_strangers(path: str) -> bool:

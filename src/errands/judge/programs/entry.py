@@ -87,6 +87,13 @@ def ask_each(texts: Iterable[str | None], kind: str) -> Reasons:
     return tuple(Reason(text=text, kind=kind) for text in texts if text is not None)
 
 
+def objection_to_home(name: str, workspace: Workspace) -> Reasons:
+    """Return the reason for a program that loads code or options from a home that a caller may have made."""
+    if workspace.is_own_home:
+        return ()
+    return ask(f"`{name}` loads settings from {workspace.home}, which is not your home directory", "program")
+
+
 def unlisted(name: str, option: str) -> Reasons:
     """Return the reason for an option that an entry does not have."""
     return ask(f"`{name}`: `{option}` is not on the list of its harmless options", "option")

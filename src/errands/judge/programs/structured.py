@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program, ask
+from errands.judge.programs.entry import Program, ask, objection_to_home
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.usage import objection, reasons_by_entry
 
@@ -73,7 +73,8 @@ _NAMED = {"--arg": "TEXT", "--argjson": "TEXT", "--slurpfile": "READ", "--rawfil
 
 def reasons_for_jq(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `jq` command."""
-    reasons: list[Reason] = []
+    # jq loads ~/.jq before its filter.
+    reasons: list[Reason] = [*objection_to_home("jq", workspace)]
     rest: list[str] = []
     place = 1
     while place < len(words):

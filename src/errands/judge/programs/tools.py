@@ -7,12 +7,12 @@ yarn, pnpm, tox, flake8, pylint, mypy) or make them edit (ruff), and tools that 
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program, ask
+from errands.judge.programs.entry import Program, ask, objection_to_home
 from errands.judge.programs.usage import reasons_by_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry, Reasons
+    from errands.judge.programs.entry import Entry, Reasons, Usage
     from errands.judge.workspace import Workspace
 
 _PIP = {
@@ -37,7 +37,13 @@ def _pip(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     entry = _PIP.get(words[1]) if len(words) > 1 else None
     if entry is None:
         return ask(f"`{name}` is not on the list of harmless subcommands", "program")
-    return reasons_by_entry(name, words[2:], entry, workspace)
+    # Python loads packages of the home directory before pip does anything.
+    return (*objection_to_home("pip", workspace), *reasons_by_entry(name, words[2:], entry, workspace))
+
+
+def _query(usage: Usage, workspace: Workspace) -> Reasons:
+    # dpkg reads options from ~/.dpkg.cfg.
+    return objection_to_home("dpkg", workspace) if usage.options else ask("`dpkg` without a query", "option")
 
 
 _DPKG = Program(
@@ -45,7 +51,7 @@ _DPKG = Program(
     -l --list -L --listfiles -s --status -S --search -p --print-avail --get-selections --print-architecture
     """,
     operands="TEXT...",
-    check=lambda usage, workspace: () if usage.options else ask("`dpkg` without a query", "option"),
+    check=_query,
 )
 
 PROGRAMS: dict[str, Entry] = {
