@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from pydantic_ai.models import KnownModelName
 
-from errands.agents.builtin.models import has_provider
+from errands.agents.builtin.models import has_provider, model
 from errands.config.backends import REMOTE, lane_of
 from errands.ports.home import Home
 from errands.testing.engines import embedded
@@ -34,6 +34,16 @@ from errands.testing.engines import embedded
 )
 def test_the_lane_of_an_agent_follows_from_where_its_model_runs(settings: dict[str, Any], lane: str) -> None:
     assert lane_of("mine", {"mine": {"backend": "builtin", **settings}}) == lane
+
+
+@pytest.mark.spec("R3")
+def test_a_model_without_a_provider_and_an_address_is_one_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OLLAMA_BASE_URL", raising=False)
+    assert model({"model": "qwen3"}).base_url == "http://127.0.0.1:11434/v1/"
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:9/v1")
+    assert model({"model": "qwen3:8b"}).base_url == "http://127.0.0.1:9/v1/"
 
 
 def test_every_provider_is_known() -> None:

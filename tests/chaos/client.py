@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from errands.model.task import Priority
 
 PAUSE = 0.05
-PATIENCE = 20.0
+PATIENCE = 60.0
 IMPATIENCE = 3.0  # a task that is still live then stays so for long
 
 
@@ -35,6 +35,7 @@ class Client:
         with open(f"{base}/plan.json") as file:
             self._plan = plan.read(file.read())
         self._deeds = {deed.token: deed for deed in self._plan.deeds}
+        self._base = base
         self._answers = history.read(base)
         self._history = history.History(f"{base}/history.{number}")
         self._number = number
@@ -79,6 +80,8 @@ class Client:
                 wait_until(lambda: witness.have_started(self._witness, act.tokens), within=PATIENCE)
             case "down":
                 wait_until(lambda: not self._engine.bell.ring(), within=PATIENCE)
+            case "struck":
+                wait_until(lambda: os.path.exists(f"{self._base}/{plan.STRUCK}"), within=PATIENCE)
 
     def _carry_out(self, act: plan.Act) -> dict[str, str]:
         if act.verb == "submit":

@@ -39,7 +39,7 @@ class Decoys:
 
     def _asked(self, pid: int, path: str) -> list[Break]:
         strike(pid, signal.SIGUSR2)
-        wait_until(lambda: self._subject.is_over(pid), within=5)
+        wait_until(lambda: self._subject.is_over(pid), within=30)
         try:
             with open(path) as file:
                 said = file.read().split()

@@ -15,7 +15,7 @@ from tests.chaos.plan import Fault, Plan
 from tests.chaos.processes import wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
 
-LEAVING_WITHIN = 10.0
+LEAVING_WITHIN = 30.0
 
 
 class Lives:

@@ -14,17 +14,18 @@ from collections import Counter
 from contextlib import suppress
 
 from errands.ports.rundir import record_lines
-from tests.chaos import points
+from tests.chaos import history, points
 from tests.chaos.breaks import Break
 from tests.chaos.decoys import Decoys
 from tests.chaos.faults import kill_count
 from tests.chaos.lives import Lives
-from tests.chaos.plan import Fault, Plan
+from tests.chaos.plan import STRUCK, Fault, Plan
 from tests.chaos.processes import Process, below, strike, wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
 from tests.chaos.witness import have_started
 
 VICTIM_WITHIN = 1.0
+DEAD_WITHIN = 20.0
 
 
 class Nemesis:
@@ -68,6 +69,8 @@ class Nemesis:
                 self._strike(index, fault)
         while self.kills < kill_count(self._plan.faults):  # a victim did not appear in time
             self._kill_daemon(len(self._plan.faults), Fault(at=0, kind="daemon"))
+        with open(f"{self._subject.base}/{STRUCK}", "w"):
+            pass
 
     def heal(self) -> None:
         """Undo everything that can be undone, and leave a daemon running as users start it."""
@@ -146,7 +149,7 @@ class Nemesis:
     def _kill(self, what: str, pid: int) -> None:
         if strike(pid, signal.SIGKILL):
             self.counts[f"kill {what}"] += 1
-            wait_until(lambda: _state(pid) == "Z", within=VICTIM_WITHIN, every=0.0005)
+            wait_until(lambda: _state(pid) == "Z", within=DEAD_WITHIN, every=0.0005)
 
     def _kill_daemon(self, index: int, fault: Fault) -> None:
         self.lives.await_end(index)
@@ -156,8 +159,12 @@ class Nemesis:
             if victim is not None:
                 self._kill("daemon", victim)
         time.sleep(fault.span)
+        wait_until(lambda: self._answered() >= fault.answered, within=READY_WITHIN)
         self._step_clock_if_due(index + 1)
         self.lives.begin(index + 1, kind=fault.then, wait=fault.pick % 3 > 0)
+
+    def _answered(self) -> int:
+        return len(history.read(self._subject.base).answered)
 
     def _kill_zygote(self, fault: Fault) -> None:
         wait_until(lambda: bool(self._subject.zygotes()), within=VICTIM_WITHIN)
@@ -215,7 +222,7 @@ class Nemesis:
         for pid in victims[1:]:
             strike(pid, signal.SIGKILL)
         self._kill("daemon", daemon)
-        wait_until(lambda: not self._are_there(victims), within=VICTIM_WITHIN)
+        wait_until(lambda: not self._are_there(victims), within=DEAD_WITHIN)
         for pid in victims[:3]:
             self.counts["reused pids"] += self._decoys.start_as(pid)
         self.lives.begin(index + 1, kind=fault.then, wait=True)

@@ -17,13 +17,15 @@ from tests.chaos.deed import Deed
 # Lanes of the engine under test: one that keeps strict order, one that is crowded, one that is not.
 LANES = {"narrow": 1, "wide": 6, "broad": 12}
 OWNERS = ("ann", "bob")
+STRUCK = "struck"  # the file that says that all faults have been carried out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
     """Something a client does to tasks, at a time counted from the beginning of the round.
 
-    It waits until the tasks run (`when` is "running") or until there is no daemon ("down").
+    It waits until the tasks run (`when` is "running"), until there is no daemon ("down"), or until all faults
+    have been carried out ("struck").
     """
 
     at: float
@@ -39,7 +41,8 @@ class Fault:
 
     `point` and `nth` name where a daemon or client kills itself; a daemon that does not get there `within` so
     many seconds is killed anyway; `span` is how long the fault lasts; `pick` chooses among several victims;
-    `after` names a deed that must have started before; `then` is the kind of the next daemon: `armed` with
+    `after` names a deed that must have started before; a daemon gets a successor when so many acts were
+    `answered`; `then` is the kind of the next daemon: `armed` with
     points and clock, `plain` as users start it, `embedded` in a program.
     """
 
@@ -52,6 +55,7 @@ class Fault:
     pick: int = 0
     then: str = "armed"
     after: str = ""
+    answered: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ def _play(subject: Subject, plan: Plan, report: Report, settled_within: float) -
     evidence.lost, evidence.perhaps_lost = nemesis.lost, nemesis.perhaps_lost
     evidence.unfindable, evidence.filled_disk = nemesis.unfindable, nemesis.filled_disk
     report.breaks += nemesis.breaks + nemesis.lives.breaks + observer.breaks + check(evidence)
-    if not wait_until(lambda: not _zombies(), within=2):
+    if not wait_until(lambda: not _zombies(), within=20):
         report.breaks += [Break("I15", f"{each.pid} is a zombie of {each.parent}") for each in _zombies()]
     report.breaks += [
         Break("I15", f"an idle daemon has {count} files open")
@@ -108,7 +108,7 @@ def _is_quiet(engine: Engine) -> bool:
 def _end_readers(subject: Subject, readers: dict[int, str], report: Report) -> None:
     with open(f"{subject.base}/over", "w"):
         pass
-    if not wait_until(lambda: all(map(subject.is_over, readers)), within=10):
+    if not wait_until(lambda: all(map(subject.is_over, readers)), within=60):
         report.breaks.append(Break("I17", "a reader does not end"))
     for pid, name in readers.items():
         if code := subject.codes.get(pid):

@@ -9,7 +9,7 @@ from tests.chaos.deed import Deed
 from tests.chaos.plan import Act, Fault, Plan
 from tests.chaos.workload import FOREVER
 
-SETTLED_WITHIN = 10.0
+SETTLED_WITHIN = 40.0
 POINT_WITHIN = 30.0  # every point of a scenario is reached, however busy the machine is
 
 
@@ -54,14 +54,15 @@ def cancelled() -> Plan:
 def cancelled_while_down() -> Plan:
     """A cancel is requested while no daemon runs."""
     deeds = [_deed(0, "tree", FOREVER, "exit:0")]
-    faults = [Fault(at=0.0, kind="daemon", span=0.6, pick=1, after="d0")]
+    faults = [Fault(at=0.0, kind="daemon", pick=1, after="d0", answered=3)]
     acts = [_act(0.1, "submit", deeds[0], when="running"), _act(0.2, "cancel", deeds[0], when="down")]
     return _plan(deeds, acts=acts, faults=faults)
 
 
 def crowded() -> Plan:
     """More tasks than their lanes are wide."""
-    deeds = [_deed(n, "sleep:0.3", "exit:0") for n in range(12)]
+    # So long that on a busy machine, too, all that may start have started before the first ends.
+    deeds = [_deed(n, "sleep:3", "exit:0") for n in range(12)]
     return _plan(deeds)
 
 
@@ -103,9 +104,7 @@ def printed() -> Plan:
 
 def flooded() -> Plan:
     """Tasks print faster than viewers can read."""
-    deeds = [
-        _deed(n, f"flood:{n + 3}0000000", "sleep:1.5", "lines:5", "exit:0", cap=100_000) for n in range(3)
-    ]
+    deeds = [_deed(n, f"flood:{n + 3}0000000", "sleep:5", "lines:5", "exit:0", cap=100_000) for n in range(3)]
     return _plan(deeds)
 
 
@@ -118,8 +117,7 @@ def rivals() -> Plan:
 def reused() -> Plan:
     """The pids of dead processes belong to foreign processes when the daemon comes back."""
     deeds = [_deed(n, "tree", "lines:2", FOREVER, "exit:0") for n in range(2)]
-    # Late enough that on a busy machine, too, the pids are reused before.
-    acts = [_act(4.0, "cancel", deed, when="running") for deed in deeds]
+    acts = [_act(0.1, "cancel", deed, when="struck") for deed in deeds]
     return _plan(deeds, acts=acts, faults=[Fault(at=0.0, kind="reused pids", after="d1")])
 
 

@@ -28,7 +28,7 @@ from tests.chaos.processes import Process, below, strike
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL_DISK = "32m"
-READY_WITHIN = 20.0
+READY_WITHIN = 60.0
 _DAEMONS = {
     "armed": ("tests.chaos.launch",),
     "plain": ("errands", "daemon", "run"),

@@ -12,7 +12,7 @@ import pytest_asyncio
 from errands.model.states import OPEN
 from errands.testing.engines import embedded
 from errands.testing.speaker import Stage
-from tests.engine.agent_project import CAT, Project
+from tests.engine.agent_project import CAT, Codex, Project
 from tests.scenarios.carriers import WAYS
 
 _sessions = itertools.count(1)
@@ -31,7 +31,7 @@ async def stage(
     folder = tmp_path_factory.mktemp("stage")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        _configure(folder / "config")
+        _configure(folder / "config", Codex(folder))
         patch.chdir(folder)
         async with embedded(str(folder / "home"), yes=False) as engine, WAYS[request.param](engine) as way:
             yield Stage(engine, way, folder)
@@ -40,13 +40,19 @@ async def stage(
 @pytest_asyncio.fixture(loop_scope="module")
 async def session(stage: Stage, own_home: Path) -> AsyncIterator[str]:
     """A session of its own for every test, which sees its own tasks alone; what it leaves is cancelled."""
-    _configure(Path(f"{own_home}-config"))
+    _configure(Path(f"{own_home}-config"), Codex(stage.folder))
     session = f"chat-{next(_sessions)}"
     yield session
     left = await stage.engine.list(states=OPEN, parent=session)
     await stage.engine.cancel(*(view.id for view in left))
 
 
-def _configure(folder: Path) -> None:
+@pytest_asyncio.fixture(loop_scope="module")
+async def codex(stage: Stage) -> Codex:
+    """The agent `codex` of a stage."""
+    return Codex(stage.folder)
+
+
+def _configure(folder: Path, codex: Codex) -> None:
     (folder / "errands").mkdir(parents=True)
-    (folder / "errands" / "config.toml").write_text(CAT)
+    (folder / "errands" / "config.toml").write_text(CAT + codex.config)

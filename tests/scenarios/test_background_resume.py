@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from errands.dialects import named
 from errands.model.errors import ErrandsError
-from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agent_project import Project
+from errands.ports.dialect import Caller
+from errands.ports.home import Home
+from errands.testing.engines import WITHIN, TestEngine, embedded, until
+from tests.engine.agent_project import Codex, Project
 
 
 @pytest.mark.spec("S5")
@@ -84,15 +87,14 @@ async def test_sessions_do_not_expire(project: Project, engine: TestEngine) -> N
 
 @pytest.mark.spec("S7")
 async def test_notifications_only_without_blocking(engine: TestEngine) -> None:
-    task = await engine.answered("`true`")
-    assert len(await engine.take_notices()) == 1
-    blocking = await engine.resume(task.id, "`echo one`", is_awaited=True)
-    await engine.wait(task.id, timeout=WITHIN)
-    engine.engine.sessions.acknowledge(blocking.latest.id, reader="test")
-    await engine.resume(task.id, "`echo two`")
-    await engine.wait(task.id, timeout=WITHIN)
-    await asyncio.sleep(2.2)
-    (notice,) = await engine.take_notices()
+    task = await engine.answered("`true`", parent="chat-1", owner="chat-1")
+    assert len(await engine.take_notices("chat-1")) == 1
+    caller = Caller(session="chat-1", cwd="/", door="mcp", wake="session")
+    for word, block in (("one", True), ("two", False)):
+        given = {"task_id": task.id, "message": f"`echo {word}`", "block": block}
+        await named("opencode").call(engine, caller, "background_resume", given)
+        await engine.wait(task.id, timeout=WITHIN)
+    (notice,) = engine.engine.store.inbox("chat-1")  # those that are held back for a while included
     assert "$ echo two" in json.loads(notice.body)["answer"]
 
 
@@ -117,12 +119,12 @@ async def test_task_not_found(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S5")
-async def test_session_expired(engine: TestEngine) -> None:
-    task = await engine.answered("`true`")
-    session = engine.engine.store.session(task.id)
-    assert session is not None
-    with engine.engine.store as store:
-        store.mark_session_gone(session, now=engine.engine.clock.now())
-    with pytest.raises(ErrandsError) as refused:
-        await engine.resume(task.id, "go on")
+async def test_session_expired(home: Home, project: Project, tmp_path: Path) -> None:
+    codex = Codex(tmp_path)
+    project.configure(codex.config)
+    async with embedded(home.path) as engine:
+        task = await engine.answered("hello", agent="codex")
+        codex.forget()
+        with pytest.raises(ErrandsError) as refused:
+            await engine.resume(task.id, "go on")
     assert str(refused.value) == "Session expired or was deleted. Start a new background_task to continue."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,10 @@ from errands.model.agent.session import Session
 from errands.model.errors import BadValue, NotResumable, SessionGone, StillLive
 from errands.model.view import View, as_json, exit_code
 from errands.ports.dialect import Caller
+from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agent_project import Project
+from errands.testing.engines import WITHIN, TestEngine, embedded, until
+from tests.engine.agent_project import Codex, Project
 
 
 def session(engine: TestEngine, task: View) -> Session:
@@ -176,13 +178,13 @@ async def test_resume_completion_notification(engine: TestEngine) -> None:
 
 @pytest.mark.spec("S7", "O4")
 async def test_wait_for_resume_response(engine: TestEngine) -> None:
-    task = await engine.answered("`true`")
-    await engine.take_notices()
-    resumed = await engine.resume(task.id, "`echo marmalade`", is_awaited=True)
-    done = await engine.wait(task.id, timeout=WITHIN)
-    engine.engine.sessions.acknowledge(resumed.latest.id, reader="test")
-    assert "marmalade" in answer(done)
-    assert engine.engine.store.inbox("user") == []
+    task = await engine.answered("`true`", parent="chat-1", owner="chat-1")
+    await engine.take_notices("chat-1")
+    caller = Caller(session="chat-1", cwd="/", door="mcp", wake="session")
+    given = {"task_id": task.id, "message": "`echo marmalade`", "block": True}
+    reply = await named("opencode").call(engine, caller, "background_resume", given)
+    assert "marmalade" in reply.text
+    assert engine.engine.store.inbox("chat-1") == []  # nor is a notice of it held back
 
 
 @pytest.mark.spec("S5")
@@ -202,12 +204,14 @@ async def test_reject_concurrent_resume(engine: TestEngine, project: Project) ->
 
 
 @pytest.mark.spec("S5")
-async def test_handle_expired_session_on_resume(engine: TestEngine) -> None:
-    task = await engine.answered("`true`")
-    with engine.engine.store as store:
-        store.mark_session_gone(session(engine, task), now=engine.engine.clock.now())
-    with pytest.raises(SessionGone, match="Start a new background_task to continue"):
-        await engine.resume(task.id, "go on")
+async def test_handle_expired_session_on_resume(home: Home, project: Project, tmp_path: Path) -> None:
+    codex = Codex(tmp_path)
+    project.configure(codex.config)
+    async with embedded(home.path) as engine:
+        task = await engine.answered("hello", agent="codex")
+        codex.forget()
+        with pytest.raises(SessionGone, match="Start a new background_task to continue"):
+            await engine.resume(task.id, "go on")
 
 
 @pytest.mark.spec("S4")

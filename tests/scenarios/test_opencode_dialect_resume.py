@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from errands.testing.engines import WITHIN
 from errands.testing.speaker import Speaker, Stage, fenced
+from tests.engine.agent_project import Codex
 from tests.scenarios.background import answered, busy, launch
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
@@ -105,12 +106,9 @@ async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None
 
 
 @pytest.mark.spec("S5")
-async def test_resume_of_a_session_that_is_gone(stage: Stage, opencode: Speaker) -> None:
-    found = await answered(opencode, "`true`")
-    with stage.engine.engine.store as store:
-        session = store.session(found)
-        assert session is not None
-        store.mark_session_gone(session, now=stage.engine.now())
+async def test_resume_of_a_session_that_is_gone(opencode: Speaker, codex: Codex) -> None:
+    found = await answered(opencode, "hello", agent="codex")
+    codex.forget()
     said = await opencode.refused("background_resume", task_id=found, message="go on")
     assert said == "Session expired or was deleted. Start a new background_task to continue."
 

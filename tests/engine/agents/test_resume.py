@@ -14,17 +14,7 @@ from errands.model.errors import BadValue, ErrandsError, NotFound, NotResumable,
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agent_project import Project
-
-CODEX = """#!/bin/sh
-while [ "$1" != resume ]; do shift; done
-text=$(cat)
-for file in "$CODEX_HOME"/sessions/*/*/*/rollout-*-$2.jsonl; do
-    echo '{"type": "event_msg", "payload": {"type": "task_complete", "last_agent_message": "well"}}' >>"$file"
-done
-echo '{"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": "well"}}'
-echo '{"type": "turn.completed", "usage": {}}'
-"""
+from tests.engine.agent_project import Codex, Project
 
 
 @pytest.mark.spec("S2", "S4", "O17")
@@ -107,12 +97,8 @@ async def test_a_task_that_cannot_be_resumed_is_refused_with_the_documented_mess
 async def test_a_session_that_its_program_lost_is_refused_before_it_is_counted(
     project: Project, engine: TestEngine, tmp_path: Path
 ) -> None:
-    """The program is a stand-in for Codex that answers and keeps its file, as the real one does."""
-    program = tmp_path / "codex"
-    program.write_text(CODEX)
-    program.chmod(0o700)
-    home = tmp_path / "codex-home"
-    project.configure(f'[agents.codex]\ncommand = ["{program}"]\nenv = {{ CODEX_HOME = "{home}" }}\n')
+    codex = Codex(tmp_path)
+    project.configure(codex.config)
     client = open_engine(engine.engine.home)
     asked = client.sessions.ask(Draft(prompt="hello", agent="codex"))
     task = await engine.wait(asked.id, timeout=WITHIN)
@@ -121,8 +107,7 @@ async def test_a_session_that_its_program_lost_is_refused_before_it_is_counted(
     client.sessions.resume(task.id, "again")
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
 
-    (kept,) = home.rglob("rollout-*.jsonl")
-    kept.unlink()
+    codex.forget()
     with pytest.raises(SessionGone) as gone:
         client.sessions.resume(task.id, "go on")
 

@@ -103,6 +103,15 @@ BREAKAGES = [
         fails_with="AgentUnavailable",
     ),
     Breakage(
+        "R3",
+        "a model without a provider is looked for on the internet",
+        file="agents/builtin/models.py",
+        old="'openai-chat' if url else 'ollama'",
+        new="'openai-chat'",
+        test="agents/test_local_models.py",
+        fails_with="AgentError",
+    ),
+    Breakage(
         "R4",
         "an agent reads files outside of its project",
         file="agents/builtin/project.py",
