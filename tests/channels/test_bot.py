@@ -238,6 +238,17 @@ async def test_tasks_are_listed_shown_answered_and_ended_by_command(
     assert "unknown task 'nonsense'" in said[5]
 
 
+@pytest.mark.spec("A5", "D2")
+async def test_a_rejected_task_can_be_approved_by_command(stage: Stage, discord: FakeDiscord) -> None:
+    task, _ = await stage.propose()
+    await stage.does(discord.type, ADA, CHANNEL, "reject", task=task)
+    await until(lambda: stage.state(task) == "rejected" and discord.replies)
+    await stage.does(discord.type, ADA, CHANNEL, "approve", task=task)
+    await until(lambda: len(discord.replies) == 2)
+    assert discord.replies[-1]["data"]["content"] == f"✅ `{task}` is approved"
+    await until(lambda: stage.state(task) == "pending")
+
+
 async def test_commands_of_strangers_are_refused(stage: Stage, discord: FakeDiscord) -> None:
     await stage.does(discord.type, EVE, CHANNEL, "run", command="echo hello")
     await until(lambda: discord.replies)

@@ -250,6 +250,23 @@ def test_keys_typed_before_a_question_do_not_answer_it(window: Window, tmp_path:
     assert (tmp_path / "precious").exists()
 
 
+@pytest.mark.spec("A5", "X6")
+def test_a_rejected_task_can_be_approved_by_a_person_alone(
+    window: Window, person: Person, tmp_path: Path
+) -> None:
+    asked = person.types("propose", f"touch {tmp_path}/made").proposal
+    window.types(f"/reject {asked}\r")
+    window.shows(f"rejected {asked}; it will not start")
+
+    assert "rejected already" in says(person, f"/approve {asked}")  # on a pipe
+    window.types(f"/approve {asked}\r")
+    window.shows(f"approved {asked}")
+
+    window.until((tmp_path / "made").exists, "the end of it")
+    assert f"command    │ touch {tmp_path}/made" in window.text
+    assert person.waits_until(asked, "state", "completed")["approved_by"] == "ada"
+
+
 @pytest.mark.spec("A8", "X6")
 @pytest.mark.trap(8)
 def test_a_chat_inside_a_run_cannot_approve(person: Person, tmp_path: Path) -> None:

@@ -6,6 +6,14 @@ from tests.proof.breakage import Breakage
 
 BREAKAGES = [
     Breakage(
+        "A5",
+        "a task that was rejected cannot be approved any more by a person in the chat or on Discord",
+        file="frontends/tools/second_thoughts.py",
+        old="engine.get(engine.ask_anew(view.id, by=by, door=door).id)",
+        new="view",
+        test="channels/test_bot.py::test_a_rejected_task_can_be_approved_by_command",
+    ),
+    Breakage(
         "A1",
         "of a sequence only the first command is judged",
         file="judge/judge.py",

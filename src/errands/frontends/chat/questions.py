@@ -6,6 +6,7 @@ from errands.engine.engine import Engine
 from errands.frontends.chat.command_line import CommandLine
 from errands.frontends.chat.messages import frame
 from errands.frontends.chat.output import Output
+from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue
 from errands.ports.store import Query
@@ -66,8 +67,13 @@ class Questions:
         task_id = self._find(prefix)
         number = self.open.get(task_id)
         if number is None:
-            # Asked elsewhere: show it, so that the answer is to what is seen here.
-            question = self._engine.get(task_id).question
+            # Asked elsewhere, or answered before: show it, so that the answer is to what is seen here.
+            is_approval = yes and self._is_person
+            question = (
+                for_approval(self._engine, task_id, by=self._who, door=FRONTEND)
+                if is_approval
+                else self._engine.get(task_id)
+            ).question
             number = None if question is None else question.id
             self._output.lines(*self._line.describe(task_id, self._output.look))
         self.decide(task_id, number, yes=yes, scope=scope, note=note)

@@ -11,6 +11,7 @@ from discord import app_commands
 from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
 from errands.frontends.discord.option_parameters import command as command_with_options
+from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.options.draft import Draft
 from errands.model.text.sanitise import line, visible
@@ -136,7 +137,9 @@ class Commands:
     # One task.
 
     def _approve(self, task: str, by: str) -> str:
-        return f"✅ `{self._engine.approve(task, by=by, door=FRONTEND).id}` is approved"
+        view = for_approval(self._engine, task, by=by, door=FRONTEND)
+        number = view.question.id if view.question else None
+        return f"✅ `{self._engine.approve(view.id, by=by, door=FRONTEND, question=number).id}` is approved"
 
     def _reject(self, task: str, by: str) -> str:
         return f"❌ `{self._engine.reject(task, by=by, door=FRONTEND).id}` is rejected"

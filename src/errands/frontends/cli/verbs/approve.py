@@ -19,15 +19,13 @@ def approve(context: Context, arguments: Arguments) -> int:
     from errands.engine.actor import actor
     from errands.frontends.cli.approval.confirm import question
     from errands.frontends.cli.approval.proposals import facts_of
+    from errands.frontends.tools.second_thoughts import for_approval
 
     check_reply(arguments)
     person = is_person()
     by, door = actor(context.environ), door_of(person=person)
-    before = context.engine.get(_waiting(context, arguments.id))
-    if person and before.state == "rejected" and before.standing is None:
-        # The person has changed their mind: the answer is about the task as it is now. Scripts that answer at
-        # the same time get no second chance.
-        before = context.engine.get(context.engine.ask_anew(before.id, by=by, door=door).id)
+    target = _waiting(context, arguments.id)
+    before = for_approval(context.engine, target, by=by, door=door) if person else context.engine.get(target)
     view = context.engine.approve(
         before.id,
         by=by,
@@ -94,7 +92,7 @@ VERBS = (
         starts=True,
         details="The approval covers exactly what the task would run: if a script, a program or the "
         "directory has changed since the question was asked, the task needs approval again. A task that was "
-        "rejected, or whose question has expired, can be approved later at a terminal, as it is then. A "
+        "rejected, or whose question has expired, can be approved later by a person, as it is then. A "
         "command inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
         options=(
             Option(
@@ -122,7 +120,7 @@ VERBS = (
         summary="reject a waiting task, which does not start",
         run=reject,
         details="Rejected tasks are kept for a while: errands ls --state rejected. Until they are removed, "
-        "errands approve can still start them, at a terminal.",
+        "a person can still approve them, which starts them.",
         options=(
             Option(flags=("--note",), metavar="TEXT", help="the reason, reported to the caller"),
             Option(

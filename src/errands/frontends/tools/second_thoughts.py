@@ -1,0 +1,20 @@
+"""Second thoughts: a person approves what was rejected before."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+    from errands.model.view import View
+
+
+def for_approval(engine: Engine, task_id: str, *, by: str, door: str) -> View:
+    """Return the task that a person approves; about a rejected one, ask a new question, as it is now.
+
+    Only for a person: of programs that answer at the same time, none gets a second chance. The schedule of a
+    recurring task never began, so it stays rejected.
+    """
+    view = engine.get(task_id)
+    if view.state != "rejected" or view.standing is not None:
+        return view
+    return engine.get(engine.ask_anew(view.id, by=by, door=door).id)
