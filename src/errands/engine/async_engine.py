@@ -97,9 +97,11 @@ class AsyncEngine:
         draft = drafted((), {**options, "prompt": text})
         return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited, history=history)
 
-    async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
-        """Send a follow-up prompt to a completed task's session, as a new run of the task."""
-        return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
+    async def resume(
+        self, task_id: str, text: str, *, is_awaited: bool = False, key: str | None = None
+    ) -> View:
+        """Send a follow-up prompt to a completed task's session, as a new run; once for each key."""
+        return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited, key=key)
 
     async def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
         """List what an agent was asked and answered, oldest first, with the numbers of the runs."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.testing.engines import TestEngine
 
@@ -33,3 +35,19 @@ async def test_a_repeated_call_does_not_restart_a_task_that_it_restarted(engine:
 
     assert launched == [task.id]
     assert repeated.latest.id == restarted.latest.id
+
+
+@pytest.mark.spec("S4")
+async def test_a_follow_up_is_not_sent_twice_by_a_call_that_died_before_it_knew(engine: TestEngine) -> None:
+    task = await engine.answered("`echo one`")
+    await IdempotentEngine(engine, "call").resume(task.id, "`echo two`")
+    await engine.wait(task.id)
+
+    repeated = await IdempotentEngine(engine, "call").resume(task.id, "`echo two`")
+    await IdempotentEngine(engine, "other call").resume(task.id, "`echo two`")
+    ended = await engine.wait(task.id)
+
+    assert repeated.agent is not None
+    assert repeated.agent.resume_count == 1
+    assert ended.agent is not None
+    assert ended.agent.resume_count == 2

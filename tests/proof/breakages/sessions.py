@@ -176,6 +176,14 @@ BREAKAGES = [
         test="clients/test_claude_code_loop.py::test_a_subagent_is_one_of_claude_codes_own",
     ),
     Breakage(
+        "S4",
+        "a follow-up is sent again when a call is repeated after a crash",
+        file="engine/agents/sessions.py",
+        old="if key is not None:\n                self._store.add_event",
+        new="if False:\n                self._store.add_event",
+        test="frontends/tools/test_idempotent_engine.py",
+    ),
+    Breakage(
         "S8",
         "fork is ignored together with resume",
         file="engine/agents/sessions.py",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 HOUR = timedelta(hours=1)
+RESUMED = "resumed"  # an event: a caller resumed a task, under the key that is the detail
 
 
 class Sessions:
@@ -86,8 +87,11 @@ class Sessions:
         self._core.bell.ring()
         return view
 
-    def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
-        """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins."""
+    def resume(self, task_id: str, text: str, *, is_awaited: bool = False, key: str | None = None) -> View:
+        """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins.
+
+        With a `key`, the same prompt sent again by a caller that lost the reply is not sent twice.
+        """
         if not text.strip():
             raise BadValue("the prompt is empty; say what the agent should do next")
         core, now = self._core, self._core.clock.now()
@@ -97,21 +101,32 @@ class Sessions:
             raise
         except NotFound:
             raise NotFound(f"Task not found: {task_id}") from None
+        if self._is_resumed(task_id, key):
+            return core.summaries([task_id])[0]
         check_resumable(self._store.view(task_id), session := self._store.session(task_id))
         if session is not None and self._is_lost(session):
             with self._store:
                 self._store.mark_session_gone(session, now=now)
         core.ensure_daemon()
         with self._store:
+            if self._is_resumed(task_id, key):
+                return core.summaries([task_id])[0]
             view = self._store.view(task_id)
             check_resumable(view, self._store.session(task_id))
             if view.task_state not in ("active", "paused"):  # as a recurring task may be
                 self._store.move_task(task_id, "reopen", now=now)
             run = self._store.add_run(task_id, cause="resume", now=now)
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
+            if key is not None:
+                self._store.add_event(task_id, RESUMED, run=run.number, now=now, detail=key)
             create_log(core.home.runs, self._store.task(task_id), run, prompt=text)
         core.bell.ring()
         return core.summaries([task_id])[0]
+
+    def _is_resumed(self, task_id: str, key: str | None) -> bool:
+        if key is None:
+            return False
+        return any((each.name, each.detail) == (RESUMED, key) for each in self._store.events(task_id))
 
     def _is_lost(self, session: Session) -> bool:
         """Return whether a backend no longer has a session; no answer is not a no."""

@@ -32,7 +32,7 @@ class IdempotentEngine:
         return await self._once(lambda key: self._engine.ask(text, **{"key": key, **options}))
 
     async def resume(self, task_id: str, text: str, /, **options: Any) -> View:
-        return await self._once(lambda _: self._engine.resume(task_id, text, **options))
+        return await self._once(lambda key: self._engine.resume(task_id, text, **{"key": key, **options}))
 
     async def restart(self, task_id: str, /) -> View:
         return await self._once(lambda _: self._engine.restart(task_id))
