@@ -34,6 +34,9 @@ class FakeWorkspace:
         path = posixpath.normpath(posixpath.join(self.cwd, path))
         return self.links.get(path, path)
 
+    def is_same_repository(self, directory: str) -> bool:
+        return self.cwd in self.directories
+
     def shell_doubt(self) -> str:
         return self.doubt_of_shell
 

@@ -90,7 +90,7 @@ def test_a_quoted_name_in_front_of_an_equals_sign_sets_no_variable() -> None:
         "[[ -f x ]]", "((1))", "coproc ls", "echo {a,b}", "echo {1..3}", "echo x{a,b}y", "ls ~other",
         "ls a=~/x", "ls &&", "ls ||", "| ls", "; ls", "ls ;; pwd", "ls && && pwd", "echo 'a", 'echo "a',
         "echo \\", "l\\\ns", "a+=b ls", "a[0]=x ls", "ls >| x", "ls <> x", "ls |& cat", "ls {fd}>x",
-        "ls 12>x", "ls >", "ls 2>", "é", "ls =ls", "", "   ", "# only words", "ls }", "a=(1 2)",
+        "ls 12>x", "ls >", "ls 2>", "ls =ls", "", "   ", "# only words", "ls }", "a=(1 2)",
     ],
 )  # fmt: skip
 def test_what_is_not_understood_leaves_a_doubt(source: str) -> None:

@@ -240,7 +240,7 @@ class _Case:
         self._keep_scripts(texts, workspace)
         moved = workspace.cwd != self._start.cwd
         outside = not is_within(workspace.real(workspace.cwd), workspace.real(workspace.project))
-        if name == "git" and (moved or outside):
+        if name == "git" and (outside or (moved and not workspace.is_same_repository(self._start.cwd))):
             self._ask("runs git in another directory, whose repository may run programs", "git")
         elif outside and _TESTERS.fullmatch(name):
             self._ask("runs code outside the project", "script")

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         def git_dangers(self, directory: str) -> tuple[str, ...]:
             """Return what makes the repository that git would use there run other programs."""
 
+        def is_same_repository(self, directory: str) -> bool:
+            """Return whether git surely uses the same repository in `cwd` as in that directory."""
+
         def program(self, name: str) -> FoundProgram:
             """Find a program by its bare name, the way the shell does."""
 

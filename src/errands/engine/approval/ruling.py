@@ -227,6 +227,9 @@ class _Witness:
     def is_own_home(self) -> bool:
         return self.here.is_own_home
 
+    def is_same_repository(self, directory: str) -> bool:
+        return self.here.is_same_repository(directory)
+
     def shell_doubt(self) -> str:
         return self.here.shell_doubt()
 

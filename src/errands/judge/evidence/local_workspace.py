@@ -98,6 +98,10 @@ class LocalWorkspace:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         return tuple(self.repositories(directory).dangers)
 
+    def is_same_repository(self, directory: str) -> bool:
+        top = _top(self.cwd)
+        return top != "" and os.path.isdir(self.cwd) and top == _top(directory)
+
     def repositories(self, directory: str) -> Repositories:
         """Return what git would use in a directory."""
         path = os.path.join(self.cwd, directory)
@@ -212,6 +216,18 @@ def _others_doubt(path: str, real: str) -> str:
 def _is_in_environment(path: str) -> bool:
     """Return whether a program is in a virtual environment of Python."""
     return os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(path)), "pyvenv.cfg"))
+
+
+def _top(directory: str) -> str:
+    """Return the directory with the `.git` that git finds; "" if there is none, or more than that to see."""
+    if os.path.realpath(directory) != directory:
+        return ""
+    for each in upwards(directory):
+        if os.path.lexists(f"{each}/.git"):
+            return each
+        if os.path.lexists(f"{each}/HEAD"):  # it may be a repository itself
+            return ""
+    return ""
 
 
 def _project(cwd: str, home: str) -> str:

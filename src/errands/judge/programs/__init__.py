@@ -37,7 +37,7 @@ FAMILIES = {
         "structured": "jq yq",
         "shell": """
             echo true false : printf test [ sleep expr printenv command pwd exit umask ulimit times help jobs
-            dirs
+            dirs bash sh dash
         """,
         "system": """
             uname arch whoami logname hostid tty users groups id who w hostname dnsdomainname uptime nproc
@@ -62,7 +62,9 @@ VERSIONS = {
         "npm npx": "--version -v",
         "ruby gem php perl lua luajit julia ghc swift elixir Rscript R": "--version -v",
         "java javac": "--version -version",
-        "gcc g++ cc c++ clang clang++ gfortran ld as gdb cmake ninja make gmake meson": "--version",
+        "gcc g++ cc c++ clang clang++ gfortran": "--version -v -dumpversion -dumpmachine",
+        "as cmake ninja ocaml swiftc": "--version",
+        "ld gdb make gmake meson nasm tsc": "--version -v",
         "bash zsh dash fish ksh": "--version",
         "ruff black mypy isort nox coverage pipenv hatch pre-commit": "--version",
         "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",

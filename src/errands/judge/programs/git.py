@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 from errands.judge.programs.git_options import COLOUR, COMMITS, DIFF, LOG, REFERENCES, REFUSED
 from errands.judge.programs.globs import Glob, is_wild
-from errands.judge.programs.places import may_name_secret, objection_to_place, objection_to_recursion
+from errands.judge.programs.places import (
+    is_inside,
+    may_name_secret,
+    objection_to_place,
+    objection_to_recursion,
+)
 from errands.judge.programs.search import copies_all
 from errands.judge.programs.usage import reasons_by_entry
 
@@ -41,6 +47,8 @@ _GLOBAL_REFUSED = {
 def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `git` command."""
     rest = words[1:]
+    if rest[:1] == ("-C",) and len(rest) > 2 and (there := _elsewhere(rest[1], workspace)):
+        rest, workspace = rest[2:], there
     while rest and rest[0] in _GLOBAL:
         rest = rest[1:]
     if rest in (
@@ -76,6 +84,15 @@ def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         ),
         "program",
     )
+
+
+def _elsewhere(directory: str, workspace: Workspace) -> Workspace | None:
+    """Return the workspace of `-C`, if it is a directory of the project in the same repository."""
+    if isinstance(directory, Glob) or not directory or directory.startswith(("-", "~")):
+        return None
+    there = workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, directory)))
+    is_ours = is_inside(directory, workspace) and there.is_same_repository(workspace.cwd)
+    return there if is_ours else None
 
 
 # What the tables cannot express: which files a subcommand shows, when an operand changes something.

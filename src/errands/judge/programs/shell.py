@@ -104,7 +104,18 @@ def _command(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     return ask("`command` runs a program", "program")
 
 
+# Reads a script and checks its syntax; the judge follows every other use of a shell.
+_CHECKED = Program(
+    options="-n",
+    operands="READ",
+    check=lambda usage, workspace: () if usage.has("-n") else ask(f"`{usage.name}` runs a script", "script"),
+    helps=False,
+)
+
 PROGRAMS: dict[str, Entry] = {
+    "bash": _CHECKED,
+    "sh": _CHECKED,
+    "dash": _CHECKED,
     "echo": _nothing,
     "true": _nothing,
     "false": _nothing,

@@ -55,7 +55,7 @@ def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
             if word[1] in "oO" or word[1] in _PS_VALUES:
                 flags = ""
             value = word[1 + len(flags) :]
-            if not set(flags) <= _PS_FLAGS:
+            if not set(flags) <= _PS_FLAGS or value[:1] not in ("", "o", "O", *_PS_VALUES):
                 return unlisted("ps", word)
             given_flags |= {*flags, *value[:1]}
             if value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.shell.tokens import OPERATORS, REDIRECTIONS, Doubt, Token, tokens, unquoted
+from errands.judge.shell.tokens import OPERATORS, REDIRECTIONS, STATUS, Doubt, Token, tokens, unquoted
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -90,6 +90,10 @@ _RESERVED = frozenset(
 )
 
 
+# To these an exit code is a text or a number; to others it may be a part of the name of a file.
+_SAYING = frozenset("echo printf test [ exit".split())
+
+
 def _steps(read: tuple[Token, ...]) -> Iterator[Step]:
     """Split the tokens into commands; an operator separates two of them, and a `;` may end the last."""
     part: list[Token] = []
@@ -126,6 +130,10 @@ def _step(part: list[Token], before: str) -> Step:
             words.append(_word(token))
     if words and words[0].plain and words[0].text in _RESERVED:
         raise Doubt(f"has control flow ({words[0].text}), which is not analysed")
+    if any(token.status for token in part) and not (
+        words and words[0].plain and words[0].text in _SAYING and not assignments
+    ):
+        raise Doubt("uses the exit code of a command as more than a text or a number")
     if any(word.plain and word.text == "}" for word in words):
         raise Doubt("has a closing brace")
     return Step(
@@ -142,6 +150,8 @@ def _redirection(first: Token, rest: Iterator[Token]) -> Redirection:
     target = next(rest, None)
     if operator is None or target is None or operator.kind != "redirection" or target.kind != "word":
         raise Doubt("is not valid shell syntax: a redirection without a target")
+    if target.status:
+        raise Doubt("redirects to a file that is named after an exit code")
     return Redirection(operator=operator.text, target=_word(target), descriptor=descriptor)
 
 
@@ -197,7 +207,7 @@ def _agree(source: str, read: tuple[Token, ...], tree: Node) -> None:
 def _spans(node: Node) -> Iterator[Span]:
     for child in node.children:
         kind = child.type
-        if kind in _WHOLE:
+        if kind in _WHOLE or _is_status(child):
             _check_letters(child)
             yield child.start_byte, child.end_byte
         elif kind in _GROUPS:
@@ -209,8 +219,15 @@ def _spans(node: Node) -> Iterator[Span]:
             raise Doubt(f"has something that is not analysed ({kind.replace('_', ' ')})")
 
 
+def _is_status(node: Node) -> bool:
+    """Return whether a node is `$?`, the only expansion that the strict parser knows."""
+    return node.type == "simple_expansion" and _text(node) == STATUS
+
+
 def _check_letters(node: Node) -> None:
-    for child in node.children:
+    for child in () if _is_status(node) else node.children:
+        if _is_status(child):
+            continue
         if child.type not in _LETTERS:
             raise Doubt(f"has something that is not analysed ({child.type.replace('_', ' ')})")
         _check_letters(child)

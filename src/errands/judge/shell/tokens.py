@@ -27,7 +27,8 @@ class Token:
     """A word as the program gets it, or an operator; `start` and `end` are offsets in the source.
 
     `bare` is the unquoted text with a NUL for each quoted part. `pattern` marks a glob, `home` a leading
-    tilde, which `text` still has. The descriptor of a redirection is a token of its own.
+    tilde, which `text` still has; `status` an exit code, for which `text` has a 0. The descriptor of a
+    redirection is a token of its own.
     """
 
     kind: Kind
@@ -37,20 +38,24 @@ class Token:
     bare: str = ""
     pattern: bool = False
     home: bool = False
+    status: bool = False
 
     @property
     def plain(self) -> bool:
         return "\0" not in self.bare
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.,/:=+@%^{}~!#\]*?\[-]+")
+# Letters of every alphabet, and the signs that mean nothing to a shell, or only in some places.
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_.,/:=+@%^{}~!#\]*?\[-]|[^\W\d_])+")
 _SINGLE = re.compile(r"'([^']*)'")
 # A dollar sign is literal where no shell sees an expansion after it, as at the end of many regular
 # expressions.
-_INSIDE = r"""(?:[^"\\$`]++|\\[\s\S]|\$(?=["\s|)/.,:;&%]))*+"""
+_INSIDE = r"""(?:[^"\\$`]++|\\[\s\S]|\$\?|\$(?=["\s|)/.,:;&%]))*+"""
 _OPENED = re.compile(f'"{_INSIDE}')
 _DOUBLE = re.compile(f'"({_INSIDE})"')
-_ESCAPED = re.compile(r'\\(?:([$`"\\])|\n)')
+_ESCAPED = re.compile(r'\\(?:([$`"\\])|\n)|(\$\?)')
+# The exit code of the last command is a number from 0 to 255; any of them will do to judge by.
+STATUS, _A_NUMBER = "$?", "0"
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _DESCRIPTOR = re.compile(r"[0-9](?=[<>])")
@@ -128,14 +133,18 @@ def _operator(source: str, at: int) -> Token | None:
 def _word(source: str, start: int) -> Token:
     parts: list[str] = []
     bare: list[str] = []
-    at = start
+    at, status = start, False
     while at < len(source) and source[at] not in " \t\n|&;()<>":
         if plain := _PLAIN.match(source, at):
             parts.append(plain[0])
             bare.append(plain[0])
             at = plain.end()
             continue
+        first = at
         text, at = _quoted(source, at)
+        status = status or (
+            source[first] != "'" and any(each[1] for each in _ESCAPED.findall(source, first, at))
+        )
         parts.append(text)
         bare.append("\0")
     text, outside = "".join(parts), "".join(bare)
@@ -154,7 +163,9 @@ def _word(source: str, start: int) -> Token:
         raise Doubt(f"has a tilde that is not analysed: {source[start:at]}")
     if outside.startswith("=") and outside != "=":
         raise Doubt(f"has a word that some shells look up as a program: {source[start:at]}")
-    return Token(kind="word", text=text, start=start, end=at, bare=outside, pattern=pattern, home=home)
+    return Token(
+        kind="word", text=text, start=start, end=at, bare=outside, pattern=pattern, home=home, status=status
+    )
 
 
 def _quoted(source: str, at: int) -> tuple[str, int]:
@@ -163,7 +174,10 @@ def _quoted(source: str, at: int) -> tuple[str, int]:
     if letter == "'" and (single := _SINGLE.match(source, at)):
         return single[1], single.end()
     if letter == '"' and (double := _DOUBLE.match(source, at)):
-        return _ESCAPED.sub(lambda found: found[1] or "", double[1]), double.end()
+        text = _ESCAPED.sub(lambda found: _A_NUMBER if found[2] else found[1] or "", double[1])
+        return text, double.end()
+    if source.startswith(STATUS, at):
+        return _A_NUMBER, at + len(STATUS)
     if letter == "\\" and len(source) > at + 1 and source[at + 1] != "\n":
         return source[at + 1], at + 2
     raise Doubt(_unsupported(source, at))

@@ -151,8 +151,12 @@ _SHELL_COMMANDS = frozenset(("-c", "-ec", "-uc", "-euc", "-uec"))
 
 
 def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
-    """Follow `sh -c LINE` with nothing after the line."""
+    """Follow `sh -c LINE` with nothing after the line; `bash -n FILE` and `bash --version` run nothing."""
     name = words[0].text
+    if len(words) == 2 and words[1].text == "--version":
+        return Followed(itself=words)
+    if len(words) == 3 and words[1].text == "-n" and name != "zsh" and not words[2].text.startswith("-"):
+        return Followed(itself=words)
     at = 1
     while at < len(words) and words[at].text in _SHELL_FLAGS:
         at += 1
