@@ -13,6 +13,7 @@ from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.daemon.outcome import OutcomeWriter
 from errands.engine.daemon.supervisor import Supervisor
+from errands.model.errors import StoreError
 from errands.ports.home import Home
 from errands.ports.runner import Ended, Refused, Started
 from errands.runners.output import log
@@ -121,10 +122,30 @@ def test_the_reports_of_the_latest_attempt_count(
     assert (store.run(RUN).state, store.run(RUN).attempt) == ("completed", 2)
 
 
+def turn(store: SqliteStore, supervisor: Supervisor, *, is_full: bool = False) -> None:
+    """Record and start again what was reported, as the loops do."""
+    with store:
+        ended, _ = supervisor.record(now=START)
+        revived = supervisor.revive()
+        if is_full:
+            raise StoreError("the disk is full")
+    supervisor.forget(ended, [run.id for _, run in revived])
+    for task, run in revived:
+        supervisor.start(task, run)
+
+
+@pytest.mark.spec("L20")
 def test_an_attempt_that_is_refused_and_never_ran_is_followed_by_the_next(
     store: SqliteStore, runner: QuietRunner, supervisor: Supervisor
 ) -> None:
+    """Even if the store cannot be written at that moment: the next turn of the loops does it."""
     runner.listener(Refused(run_id=RUN, attempt=2))
+    with pytest.raises(StoreError):
+        turn(store, supervisor, is_full=True)
+    assert (supervisor.has_reports, store.run(RUN).attempt) == (True, 2)
 
+    turn(store, supervisor)
+
+    assert not supervisor.has_reports
     assert [launch.attempt for launch in runner.launches] == [2, 3]
     assert store.run(RUN).attempt == 3

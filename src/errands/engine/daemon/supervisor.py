@@ -62,6 +62,7 @@ class Supervisor:
         self._live: dict[str, tuple[Task, Run]] = {}
         self._started: dict[str, Started] = {}
         self._ended: dict[str, Ended] = {}
+        self._refused: set[str] = set()  # runs whose attempt provably never ran
         self._stopping: set[str] = set()
         # Of runs whose silence is reported: the last trace of output, and when it was seen on our clock.
         self._last_output: dict[str, tuple[float | None, float]] = {}
@@ -94,7 +95,10 @@ class Supervisor:
             case NotStarted() if is_after_reboot:
                 self._end(run, Ending(interrupted=True))
             case NotStarted():
-                return self._next_attempt(task, run)
+                again = self._next_attempt(task, run)
+                if again is None:
+                    self._drop(run.id)
+                return again
             case Alive(pid=pid):
                 _LOG.info("run %s is still running (pid %s)", run.id, pid)
             case Ended() as report:
@@ -107,11 +111,9 @@ class Supervisor:
             is_fit = self._dispatcher.is_fit(task, run, self._clock.now())
         except StoreUnreadable as error:
             self._end(run, Ending(error=str(error)))
+            self._wake()
             return None
         if not is_fit:
-            self._dispatcher.free(run.id)
-            self._live.pop(run.id, None)
-            self._last_output.pop(run.id, None)
             return None
         again = evolve(run, attempt=run.attempt + 1)
         self._store.new_attempt(run.id, attempt=again.attempt, spent=run.spent)
@@ -136,8 +138,15 @@ class Supervisor:
         return over, effects
 
     def revive(self) -> list[tuple[Task, Run]]:
-        """Start agents again whose process died; return the runs to start once this is committed."""
+        """Start agents again whose process died, and attempts that were refused and never ran.
+
+        Return the runs to start once this is committed.
+        """
         revived = []
+        for run_id in self._refused:
+            found = self._next_attempt(*self._live[run_id])
+            if found is not None:
+                revived.append(found)
         for run_id in filter(self._is_to_revive, self._ended):
             task, run = self._live[run_id]
             elapsed = self._ended[run_id].ending.elapsed or 0.0
@@ -161,16 +170,27 @@ class Supervisor:
 
     @property
     def has_reports(self) -> bool:
-        return bool(self._ended or self._started)
+        return bool(self._ended or self._started or self._refused)
 
     def forget(self, ended: list[str], revived: Iterable[str] = ()) -> None:
         """Drop runs whose end is committed, and the last attempt of those that were revived."""
+        revived = set(revived)
+        for run_id in self._refused - revived:
+            self._drop(run_id)
+        self._refused.clear()
         for run_id in (*ended, *revived):
-            del self._ended[run_id]
+            self._ended.pop(run_id, None)
             self._live.pop(run_id, None)
             self._stopping.discard(run_id)
             self._last_output.pop(run_id, None)
         self._started.clear()
+
+    def _drop(self, run_id: str) -> None:
+        """Stop watching a run that may not start now, unless its end is still to be recorded."""
+        if run_id not in self._ended:
+            self._dispatcher.free(run_id)
+            self._live.pop(run_id, None)
+            self._last_output.pop(run_id, None)
 
     def stop_requested(self) -> None:
         """Carry out the stops that were requested since the last call."""
@@ -218,7 +238,7 @@ class Supervisor:
         if report.run_id not in self._live:
             _LOG.error("run %s is over or not ours, but was reported: %s", report.run_id, report)
             return
-        task, run = self._live[report.run_id]
+        _, run = self._live[report.run_id]
         if report.attempt != run.attempt:
             _LOG.error("run %s is in attempt %d, so this is ignored: %s", run.id, run.attempt, report)
             return
@@ -236,9 +256,6 @@ class Supervisor:
                     case Ended() as found:
                         self._ended[run.id] = found
                     case NotStarted():
-                        with self._store:
-                            again = self._next_attempt(task, run)
-                        if again is not None:
-                            self.start(*again)
+                        self._refused.add(run.id)
                 self._stopping.discard(run.id)  # the shim that was asked to stop it never ran it
         self._wake()
