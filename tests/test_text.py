@@ -10,7 +10,6 @@ from errands.text import (
     Cell,
     Column,
     Look,
-    box,
     clip,
     facts,
     one_line,
@@ -101,19 +100,10 @@ def test_facts_have_two_columns_and_empty_facts_are_left_out() -> None:
     ]
 
 
-def test_a_box_frames_its_lines_and_clips_what_does_not_fit() -> None:
-    lines = box(["hello", "x" * 99], Look(columns=20), title="note")
-
-    assert {width(line) for line in lines} == {20}
-    assert lines[0].startswith("╭─ note ─")
-    assert lines[2].endswith("… │")
-
-
 def test_a_terminal_without_unicode_gets_only_ascii() -> None:
     look = Look(unicode=False, columns=20)
-    everything = [*box(["x"], look, title="t"), rule("t", look)]
 
-    assert all(line.isascii() for line in everything)
+    assert rule("t", look).isascii()
 
 
 def test_words_are_wrapped_and_paragraphs_kept() -> None:

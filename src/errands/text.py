@@ -238,19 +238,6 @@ def rule(title: str, look: Look) -> str:
     return look.paint(head + dash * max(length, 2), "dim")
 
 
-def box(lines: Sequence[str], look: Look, *, title: str = "") -> list[str]:
-    """Return a frame around lines of plain text."""
-    across, down = look.sign("─", "-"), look.sign("│", "|")
-    corners = ("╭", "╮", "╰", "╯") if look.unicode else ("+", "+", "+", "+")
-    room = max(look.columns - 4, 8)
-    clipped = [clip(line, room, mark=look.sign("…", "~")) for line in lines]
-    head = f" {clip(title, room - 2)} " if title else ""
-    inner = max([width(line) for line in clipped] + [width(head)])
-    top = corners[0] + across + head + across * (inner + 1 - width(head)) + corners[1]
-    body = [f"{down} {pad(line, inner)} {down}" for line in clipped]
-    return [top, *body, corners[2] + across * (inner + 2) + corners[3]]
-
-
 # --- amounts -------------------------------------------------------------------------------------
 
 

@@ -245,12 +245,12 @@ class ChatSession:
             and self._alone < MOST_ALONE
             and self.asking is None
             and not self.is_typing()
-            and bool(self.messages.untold())
+            and bool(self.messages.unreported())
         )
 
     async def _continue(self) -> None:
         self._alone += 1
-        ended = self.messages.untold()
+        ended = self.messages.unreported()
         last = f"; after this it waits for you ({MOST_ALONE} turns)" if self._alone == MOST_ALONE else ""
         verb = "has" if len(ended) == 1 else "have"
         self.say(self.output.look.paint(f"({', '.join(ended)} {verb} ended; the agent goes on{last})", "dim"))
@@ -269,7 +269,7 @@ class ChatSession:
     async def _turn(self, text: str) -> None:
         try:
             self.messages.show_new()
-            self.messages.forget_untold()
+            self.messages.forget_unreported()
             draft = Draft(
                 prompt=text,
                 key=self.name,

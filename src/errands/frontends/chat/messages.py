@@ -81,15 +81,15 @@ class Messages:
                     self._for_agent[notice.id] = notice.task_id
         self._show(pending)
 
-    def untold(self) -> list[str]:
-        """List the tasks of the agent that have ended in this visit, and of which it was not told yet."""
+    def unreported(self) -> list[str]:
+        """List the tasks of the agent that have ended in this visit and were not reported to it yet."""
         if self._for_agent:
             unread = {each.id for each in self._engine.notices.unread(self._name)}
             self._for_agent = {each: task for each, task in self._for_agent.items() if each in unread}
         return list(dict.fromkeys(self._for_agent.values()))
 
-    def forget_untold(self) -> None:
-        """Take them for told: the turn that begins now reports them, or fails to."""
+    def forget_unreported(self) -> None:
+        """Count them as reported: the turn that begins now reports them, or fails to."""
         self._for_agent.clear()
 
     def _is_agents(self, conversation: str, notice: Notice) -> bool:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     # A `waiting` slot runs when those before it have ended.
     SlotOutcome = Literal["waiting", "ran", "late", "coalesced", "skipped", "missed"]
 
-OUTCOMES: tuple[SlotOutcome, ...] = ("waiting", "ran", "late", "coalesced", "skipped", "missed")
 RAN: tuple[SlotOutcome, ...] = ("waiting", "ran", "late")
 BATCH = 5000  # slots decided at a time
 MOST_WAITING = 100  # slots that wait for their turn, with misfire `all`

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Health = Literal["new", "well", "failing", "broken"]
 
-HEALTHS: tuple[Health, ...] = ("new", "well", "failing", "broken")
-
 
 @record
 class Watch:
