@@ -144,7 +144,7 @@ def _launches(count: int) -> Pair:
         for _ in range(count):
             directory = tempfile.mkdtemp()
             context = RecordingContext(Path(directory), spec=evolve(SPEC, cwd=directory))
-            context.append_messages(context.session, [], usage={})
+            context.append_messages(context.session, [])
             settings = {"model": "fake", "url": model.openai_url, "home": directory}
             words = [
                 "errands.agents.builtin:Builtin",

@@ -22,7 +22,7 @@ from errands.testing.agent_context import SPEC, RecordingContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Usage
+    pass
 
 
 class MortalContext(RecordingContext):
@@ -55,9 +55,9 @@ class MortalContext(RecordingContext):
         self.step()
         await super().wait_turn()
 
-    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+    def append_messages(self, session: str, messages: Sequence[str]) -> None:
         self.step()
-        super().append_messages(session, messages, usage=usage)
+        super().append_messages(session, messages)
         self.step()
 
 

@@ -207,7 +207,7 @@ async def test_a_prompt_that_never_reached_the_agent_is_sent_again(stage: Stage)
         await agent.prompt(session, "the first", context)
     context = stage.context(run="tested-222222.2")
     lost = {"role": "user", "text": "the second", "prompt": "the second", "run": context.run}
-    context.append_messages(session, [json.dumps(lost)], usage={})
+    context.append_messages(session, [json.dumps(lost)])
     async with stage.agent() as agent:
         answer = await agent.recover(session, "the second", context)
     assert answer.text == "I heard: the second"

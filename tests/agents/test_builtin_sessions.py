@@ -33,7 +33,7 @@ def on(tmp_path: Path) -> Iterator[Stage]:
 
 
 def conversation(context: RecordingContext) -> Conversation:
-    context.append_messages(context.session, [], usage={})
+    context.append_messages(context.session, [])
     return Conversation(context.session, context)
 
 

@@ -42,11 +42,11 @@ class SessionLog:
     def create(
         cls, context: AgentContext, session: str, entries: Iterable[Mapping[str, Any]] = ()
     ) -> SessionLog:
-        context.append_messages(session, [json.dumps(each) for each in entries], usage={})
+        context.append_messages(session, [json.dumps(each) for each in entries])
         return cls(context, session)
 
     def add(self, **entry: Any) -> Mapping[str, Any]:
-        self._context.append_messages(self.session, [json.dumps(entry)], usage=entry.get("usage", {}))
+        self._context.append_messages(self.session, [json.dumps(entry)])
         self.entries.append(entry)
         return entry
 

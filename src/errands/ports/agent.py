@@ -81,7 +81,7 @@ if TYPE_CHECKING:
         def messages(self, session: str) -> Sequence[str] | None:
             """Return a stored conversation, one JSON text per message; None if there is none."""
 
-        def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+        def append_messages(self, session: str, messages: Sequence[str]) -> None:
             """Store messages durably before returning; the first call creates the conversation."""
 
         def delete_messages(self, session: str) -> None:

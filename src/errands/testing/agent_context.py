@@ -17,7 +17,7 @@ from errands.ports.agent import Activity, CommandResult, Decision, Spec, ToolCal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import BackgroundTools, Usage
+    from errands.ports.agent import BackgroundTools
 
 SPEC = Spec(agent="tested", cwd="/", system="You are executing a background task. Prove the contract.")
 
@@ -110,13 +110,13 @@ class RecordingContext:
             lines = self._place(session).read_text().splitlines()
         except FileNotFoundError:
             return None
-        return [each for line in lines for each in json.loads(line)["messages"]]
+        return [each for line in lines for each in json.loads(line)]
 
-    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+    def append_messages(self, session: str, messages: Sequence[str]) -> None:
         for each in messages:
             json.loads(each)
         with self._place(session).open("a") as file:
-            file.write(json.dumps({"messages": list(messages), "usage": dict(usage)}) + "\n")
+            file.write(json.dumps(list(messages)) + "\n")
 
     def delete_messages(self, session: str) -> None:
         self._place(session).unlink(missing_ok=True)

@@ -178,8 +178,8 @@ BREAKAGES = [
         "O16",
         "a task's own files are not listed",
         file="ports/rundir.py",
-        old='return [name for name in names if name not in _OURS and not name.startswith("record.")]',
-        new="return [name for name in names if name in _OURS]",
+        old='found = [name for name in names if name not in _OURS and not name.startswith("record.")]',
+        new="found = [name for name in names if name in _OURS]",
         test="engine/test_output.py",
     ),
     Breakage(

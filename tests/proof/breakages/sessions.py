@@ -122,8 +122,8 @@ BREAKAGES = [
         "S8",
         "a fork of the built-in agent goes on in the parent's session",
         file="agents/builtin/backend.py",
-        old="for each in single(messages)], usage={})\n        return context.session",
-        new="for each in single(messages)], usage={})\n        return session",
+        old="for each in single(messages)])\n        return context.session",
+        new="for each in single(messages)])\n        return session",
         test="agents/test_builtin_sessions.py::test_a_fork_in_the_middle_of_a_call_can_be_prompted",
     ),
     Breakage(
@@ -132,7 +132,7 @@ BREAKAGES = [
         file="agents/builtin/backend.py",
         old="forked(context, session)[0]).messages)\n",
         new="forked(context, session)[0]).messages)\n"
-        "        context.append_messages(session, [dumped(messages[-1])], usage={})\n",
+        "        context.append_messages(session, [dumped(messages[-1])])\n",
         test="agents/test_builtin_sessions.py::test_a_fork_has_short_results",
     ),
     Breakage(

@@ -159,7 +159,7 @@ class Turn:
         self._stored = max(self._stored, end)
 
     def _keep(self, piece: Piece) -> None:
-        self._context.append_messages(self.session, [json.dumps(piece, default=str)], usage={})
+        self._context.append_messages(self.session, [json.dumps(piece, default=str)])
 
     def _use(self, **used: int) -> None:
         self.usage |= used

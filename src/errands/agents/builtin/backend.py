@@ -66,12 +66,12 @@ class Builtin:
         self._asking: dict[str, asyncio.Task[Answer]] = {}
 
     async def open(self, context: AgentContext) -> str:
-        context.append_messages(context.session, [], usage={})
+        context.append_messages(context.session, [])
         return context.session
 
     async def fork(self, session: str, context: AgentContext) -> str:
         messages = copied(Conversation(session, context, forked(context, session)[0]).messages)
-        context.append_messages(context.session, [dumped(each) for each in single(messages)], usage={})
+        context.append_messages(context.session, [dumped(each) for each in single(messages)])
         return context.session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:

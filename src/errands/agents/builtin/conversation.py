@@ -27,7 +27,7 @@ from errands.model.errors import SessionGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import AgentContext, Usage
+    from errands.ports.agent import AgentContext
 
 _RUN = "errands_run"  # metadata of a prompt: the run that sent it
 _BEGUN = "errands_begun"  # metadata of an empty message: the call about to be carried out
@@ -66,8 +66,8 @@ class Conversation:
         answer = ModelRequest(parts=[self._results[each] for each in self._called() if each in self._results])
         return [*self._messages[: self._place], answer, *self._messages[self._place :]]
 
-    def keep(self, message: ModelMessage, *, usage: Usage | None = None) -> None:
-        self._context.append_messages(self._session, [dumped(message)], usage=usage or {})
+    def keep(self, message: ModelMessage) -> None:
+        self._context.append_messages(self._session, [dumped(message)])
         self._add(message)
 
     def prompt(self, text: str) -> None:

@@ -78,11 +78,10 @@ class GuardedTools(WrapperToolset[None]):
         part = ToolReturnPart(
             tool_name=name, content=content, tool_call_id=call_id, outcome="failed" if failed else "success"
         )
-        used = {"tool_calls": 1}
-        self.conversation.keep(ModelRequest(parts=[part]), usage=used)
+        self.conversation.keep(ModelRequest(parts=[part]))
         why = str(content)[:_LONGEST_NOTE] if failed else ""
         self.context.report(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
-        self.context.report(Activity(kind="usage", usage=used))
+        self.context.report(Activity(kind="usage", usage={"tool_calls": 1}))
 
 
 async def approvals(calls: Sequence[ToolCallPart], context: AgentContext) -> DeferredToolResults:

@@ -63,9 +63,8 @@ class RequestHooks(AbstractCapability[None]):
         self, ctx: RunContext[None], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         response = self.conversation.distinct(response)
-        used = of_response(response)
-        self.conversation.keep(response, usage=used)
-        self.context.report(Activity(kind="usage", usage=used))
+        self.conversation.keep(response)
+        self.context.report(Activity(kind="usage", usage=of_response(response)))
         for part in response.parts:
             if isinstance(part, TextPart) and part.content:
                 self.context.report(Activity(kind="text", text=part.content))

@@ -107,7 +107,7 @@ class OpenCode:
         await self._reach(context)
         await context.wait_turn()
         # A recovery has to look for the prompt only if it may have been sent.
-        context.append_messages(session, [json.dumps({"kind": "prompt", "run": context.run})], usage={})
+        context.append_messages(session, [json.dumps({"kind": "prompt", "run": context.run})])
         return await self._finish(session, text, context)
 
     async def recover(self, session: str, text: str, context: AgentContext) -> Answer:

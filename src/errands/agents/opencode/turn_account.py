@@ -56,7 +56,7 @@ class Account:
             if text := text_of(message):
                 self._context.report(text_said(text))
             entry = {"kind": "told", "run": self._context.run, "told": about["id"]}
-            self._context.append_messages(self._session, [json.dumps(entry)], usage=used)
+            self._context.append_messages(self._session, [json.dumps(entry)])
 
     def add_tool(self, part: Mapping[str, Any], *, is_new: bool = True) -> None:
         call_id, name, state = part["callID"], part["tool"], part["state"]["status"]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from errands.model.agent.session import Waiting
     from errands.model.approval import Approval
     from errands.model.verdict import Reason
-    from errands.ports.agent import BackgroundTools, Usage
+    from errands.ports.agent import BackgroundTools
 
 LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell announces anyway
 SHOWN = 30_000  # characters of a command's output that an agent gets to see
@@ -334,7 +334,7 @@ class RunContext:
         found = self._find(session)
         return None if found is None or found.gone_at is not None else self._store.messages(found)
 
-    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+    def append_messages(self, session: str, messages: Sequence[str]) -> None:
         with self._store:
             found = self._find(session)
             if found is None:

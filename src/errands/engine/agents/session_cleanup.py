@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from errands.engine.core import EngineCore
     from errands.model.agent.session import OrphanSession
-    from errands.ports.agent import Activity, Agent, BackgroundTools, ToolCall, Usage
+    from errands.ports.agent import Activity, Agent, BackgroundTools, ToolCall
     from errands.ports.home import Home
 
 WITHIN = 300.0  # seconds for a backend to forget one session
@@ -114,6 +114,6 @@ class _EmptyContext:
     def messages(self, session: str) -> Sequence[str] | None:
         return None
 
-    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None: ...
+    def append_messages(self, session: str, messages: Sequence[str]) -> None: ...
 
     def delete_messages(self, session: str) -> None: ...

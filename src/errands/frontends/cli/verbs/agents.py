@@ -75,7 +75,7 @@ def setup(context: Context, arguments: Arguments) -> int:
         return NOTHING
     chosen: Candidate | None = usable[0]
     if not arguments.yes and arguments.agent is None and not arguments.json and is_person():
-        chosen = _choice(context, usable)
+        chosen = _choice(usable)
     if chosen is None:
         context.note("nothing was written")
         return DECLINED
@@ -131,7 +131,7 @@ def _explain(context: Context, found: list[Candidate], now: str | None) -> None:
         )
 
 
-def _choice(context: Context, usable: list[Candidate]) -> Candidate | None:
+def _choice(usable: list[Candidate]) -> Candidate | None:
     """Ask which one; none for an empty answer."""
     from errands.frontends.cli.approval.confirm import typed
 
@@ -140,7 +140,7 @@ def _choice(context: Context, usable: list[Candidate]) -> Candidate | None:
     said = typed(f"Which one? [1-{len(usable)}, or Enter for none] ")
     if said.isdecimal() and 1 <= int(said) <= len(usable):
         return usable[int(said) - 1]
-    return next((each for each in usable if each.name == said), None)
+    return _named(said, usable) if said else None
 
 
 def _print(
