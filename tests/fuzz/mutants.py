@@ -24,7 +24,8 @@ SPOILED, AS_WORDS = 0.2, 0.05  # of all mutants
 FOLLOWED = frozenset(
     """requote blanks abbreviate path_of_program wrap wrap_deeply wrap_builtin find_exec xargs split_string
     shell construct assignment redirect after before between spoil_by_secret spoil_by_option spoil_by_flag
-    spoil_by_pipe""".split()
+    spoil_by_pipe spoil_by_set spoil_by_number spoil_by_pattern spoil_by_whole_tree
+    spoil_by_environment""".split()
 )
 
 Operator = Callable[[str, Random], str | None]

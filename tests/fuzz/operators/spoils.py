@@ -6,6 +6,7 @@ from random import Random
 
 from tests.fuzz.operators.constructs import background, write
 from tests.fuzz.operators.signs import odd_sign
+from tests.fuzz.operators.traps import TRAPS
 from tests.fuzz.words import Simple, respell, simple
 
 _ENDS = "sh|bash|bash -s|tee out|xargs rm|xargs touch|xargs -n1 sh -c|python3|perl|sponge x|dd of=x|sort -o x"
@@ -119,4 +120,5 @@ SPOILS = (
     spoil_by_secret,
     spoil_by_option,
     spoil_by_flag,
+    *TRAPS,
 )

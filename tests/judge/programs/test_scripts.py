@@ -160,7 +160,8 @@ def test_any_other_awk_program_is_not(program: str) -> None:
     assert objection_to_program(program)
 
 
-PIECES = "p w e r s / a b ; \n { } ! 1 , $ x f \\ [ ] g".split(" ")
+PIECES = "p w e r s / a b ; \n { } ! 1 , $ x f \\ [ ] g s/ []/] [[:alpha:]/] [^]/] /e /w;f # |".split(" ")
+SETS = ['/[]/"]/', '/[[:alpha:]/"]/', '#"']
 TOKENS = 'print printf getline system( "touch;f" "f" | > { } ; ( ) / /x/ x 1 , if in [ ] $ ! # ++ ='.split()
 
 
@@ -177,7 +178,7 @@ def test_sed_writes_nothing_by_a_script_that_was_called_harmless(
 @pytest.mark.parametrize("awk", ["gawk", "mawk", "awk"])
 @settings(max_examples=150, deadline=None)
 @given(
-    program=st.lists(st.sampled_from([*TOKENS, "\n"]), min_size=1, max_size=9)
+    program=st.lists(st.sampled_from([*TOKENS, *SETS, "\n"]), min_size=1, max_size=9)
     .map(" ".join)
     .map(lambda text: text.replace(";f", " f"))
 )

@@ -131,6 +131,9 @@ def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | No
         path = word.partition(":")[2]
         if last != path and (said := objection_to_place(last, use, workspace)):
             return said
+        # Or the colons are those of a character class.
+        if is_wild(word) and may_name_secret(word):
+            return f"reads {word}, which may match a file with secrets"
     # git expands wildcards itself, and they match a leading dot.
     if is_wild(path):
         if may_name_secret(path):
