@@ -9,8 +9,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 # refuse: close at once; cut: close at the first event of a session; deaf: stay open, but send nothing;
-# miss: send everything but the end
-Break = Literal["refuse", "cut", "deaf", "miss"]
+# miss: send everything but the end; only: send no other event that says that something is over
+Break = Literal["refuse", "cut", "deaf", "miss", "only"]
 
 
 class Proxy:
@@ -56,6 +56,10 @@ class Proxy:
             sending = asyncio.create_task(_pass_on(reader, sink))
             try:
                 while piece := await source.read(65536):
+                    if is_stream and self._broken == "only":
+                        writer.write(piece.replace(b'"step-finish"', b'"step-FINISH"'))
+                        await writer.drain()
+                        continue
                     if is_stream and b"session." in piece and self._broken != "miss":
                         if self._broken == "cut":
                             return

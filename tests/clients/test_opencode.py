@@ -63,10 +63,10 @@ class TestOpenCode(AgentContract):
 @pytest.mark.spec("S12")
 async def test_the_end_is_seen_from_the_event_of_the_idle_session(opencode: str, folder: Path) -> None:
     context = desk_in(folder)
-    agent = OpenCode({"url": opencode, "poll": 10 * WITHIN})
-    session = await agent.open(context)
-
-    answer = await asyncio.wait_for(agent.prompt(session, "SLOW 1\nSAY done", context), WITHIN)
+    async with Proxy(opencode, "only").open() as proxy:
+        agent = OpenCode({"url": proxy.url, "poll": 10 * WITHIN})
+        session = await agent.open(context)
+        answer = await asyncio.wait_for(agent.prompt(session, "SLOW 1\nSAY done", context), WITHIN)
 
     assert answer.text == "done"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.bootstrap import SystemClock
 from errands.dialects import named
 from errands.model.errors import ErrandsError
 from errands.ports.dialect import Caller
@@ -72,13 +73,16 @@ async def test_a_task_is_resumed_while_its_follow_up_is_processed(
 
 
 @pytest.mark.spec("S1")
-async def test_sessions_do_not_expire(project: Project, engine: TestEngine) -> None:
+async def test_sessions_do_not_expire(
+    project: Project, engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = await engine.answered("say marmalade", agent="cat", parent="chat-1")
     much_later = engine.engine.clock.now() + timedelta(days=10_000)
     with engine.engine.store:
         engine.engine.store.see_session("chat-1", now=much_later)
     assert engine.engine.store.expired_tasks(before=much_later, limit=10) == []
     assert engine.engine.store.superseded_runs(before=much_later, limit=10) == []
+    monkeypatch.setattr(SystemClock, "now", lambda _: much_later)
     await engine.resume(task.id, "what was said?")
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.agent is not None

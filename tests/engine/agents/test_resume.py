@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from errands.agents import presence
 from errands.bootstrap import open_engine
 from errands.model.agent.session import TOO_SOON
-from errands.model.errors import BadValue, ErrandsError, NotFound, NotResumable, SessionGone
+from errands.model.errors import AgentUnavailable, BadValue, ErrandsError, NotFound, NotResumable, SessionGone
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.testing.engines import WITHIN, TestEngine, until
+from errands.testing.engines import WITHIN, TestEngine, embedded, until
 from tests.engine.agent_project import Codex, Project
 
 
@@ -118,6 +119,30 @@ async def test_a_session_that_its_program_lost_is_refused_before_it_is_counted(
     with pytest.raises(SessionGone):
         client.sessions.ask(Draft(prompt="go on", fork=task.id))
     client.close()
+
+
+@pytest.mark.spec("S16", "S18")
+async def test_a_missing_answer_about_a_session_is_not_its_deletion(
+    project: Project, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unanswered(*_: object) -> bool:
+        raise AgentUnavailable("the disk with its sessions does not answer")
+
+    project.configure(Codex(tmp_path).config)
+    async with embedded(home.path) as engine:
+        task = await engine.answered("hello", agent="codex")
+        monkeypatch.setattr(presence, "has_session", unanswered)
+        await engine.resume(task.id, "again")
+        done = await engine.wait(task.id, timeout=WITHIN)
+
+    assert done.agent is not None
+    assert (done.state, done.agent.resume_count, done.agent.answer) == ("completed", 1, "well")
+
+
+@pytest.mark.spec("S16", "S18")
+def test_a_server_that_does_not_answer_may_still_have_a_session(tmp_path: Path) -> None:
+    unreachable = {"url": "http://127.0.0.1:9"}
+    assert presence.has_session("opencode", unreachable, str(tmp_path), "ses_1", {})
 
 
 @pytest.mark.spec("S6")

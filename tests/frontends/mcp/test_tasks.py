@@ -28,6 +28,7 @@ pytestmark = pytest.mark.spec("X5")
 HOSTILE = ("call-0123456789abcdef", "call-../../../key", "../../etc/passwd", "", "\0", "x" * 99_999)
 
 
+@pytest.mark.spec("X20")
 async def test_a_call_that_takes_a_while_becomes_a_task(engine: TestEngine) -> None:
     async with connected(engine, tasks=True) as client:
         task_id = await handed(client, "run", command="sleep 1; echo done", wait=20_000)

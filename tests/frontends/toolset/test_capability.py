@@ -16,7 +16,7 @@ from errands.testing.engines import TestEngine
 from tests.frontends.toolset.stage import DONE, Script
 
 
-@pytest.mark.spec("N6", "N8")
+@pytest.mark.spec("N6", "N8", "X20")
 async def test_the_end_of_a_task_reaches_the_live_run(engine: TestEngine) -> None:
     other = await engine.submit("true", parent="another", owner="another")
     script = Script(("run", {"command": "echo 12 passed"}), ("wait_for_it", {}))

@@ -14,6 +14,15 @@ BREAKAGES = [
         test="scenarios/test_background_resume.py::test_sessions_do_not_expire",
     ),
     Breakage(
+        "S1",
+        "a session expires a month after it began",
+        file="engine/agents/sessions.py",
+        old="if session is not None and self._is_lost(session):",
+        new="if session is not None and (self._is_lost(session) or (now - session.created_at).days > 30):",
+        test="scenarios/test_background_resume.py::test_sessions_do_not_expire",
+        fails_with="SessionGone",
+    ),
+    Breakage(
         "S2",
         "a resumed agent does not see what was said at first",
         file="stores/sqlite/sessions.py",
@@ -225,6 +234,15 @@ BREAKAGES = [
         fails_with="Timeout",
     ),
     Breakage(
+        "S12",
+        "the event that a session is idle is not noticed",
+        file="agents/opencode/turn.py",
+        old='case {"type": "session.idle" | "permission.asked"}:',
+        new='case {"type": "permission.asked"}:',
+        test="clients/test_opencode.py::test_the_end_is_seen_from_the_event_of_the_idle_session",
+        fails_with="TimeoutError",
+    ),
+    Breakage(
         "S13",
         "what is posted to a session of an ACP agent without a prompt never reaches it",
         file="agents/acp/backend.py",
@@ -279,6 +297,15 @@ BREAKAGES = [
         old="AND tasks.created_by = 'run ' || agents.id || '.' || latest.number)",
         new=")",
         test="scenarios/test_parent_sessions.py::test_the_commands_of_earlier_runs_of_a_recurring_agent",
+    ),
+    Breakage(
+        "S16",
+        "an agent that cannot be asked about its session counts as having deleted it",
+        file="engine/agents/sessions.py",
+        old="is reported by the run\n            return False",
+        new="is reported by the run\n            return True",
+        test="engine/agents/test_resume.py::test_a_missing_answer_about_a_session_is_not_its_deletion",
+        fails_with="SessionGone",
     ),
     Breakage(
         "S17",
