@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from errands.model.errors import UnknownAgent
+from errands.ports.home import Home
 from errands.ports.plugin import AGENTS, find
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
     """
     base, _, own = name.partition("/")
     kind = backend_of(base, str(settings.get("backend", base)))
-    directory = os.path.join(home, "agents", base)
+    directory = Home(path=home).agent(base)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     agent: Agent = kind({**settings, "home": directory, **({"agent": own} if own else {})})
     return agent

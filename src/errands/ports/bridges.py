@@ -11,6 +11,7 @@ import os
 import socket
 
 from errands.model.record import fields, record
+from errands.ports.home import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def started(pid: int) -> str:
 
 def folder(home: str) -> str:
     """Return the folder of the notes, in a home."""
-    return os.path.join(home, "agents", "opencode", NOTES)
+    return os.path.join(Home(path=home).agent("opencode"), NOTES)
 
 
 def keep(place: str, bridge: Bridge) -> None:

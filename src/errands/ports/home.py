@@ -62,6 +62,40 @@ class Home:
         """The lock of the process that watches event sources: there is one at a time."""
         return f"{self.path}/listener.lock"
 
+    @property
+    def chat(self) -> str:
+        """The folder of the chats: which was the last, and what each has shown."""
+        return f"{self.path}/chat"
+
+    @property
+    def mcp(self) -> str:
+        """The folder of the MCP server: its secrets, and calls that became tasks."""
+        return f"{self.path}/mcp"
+
+    @property
+    def waiters(self) -> str:
+        """The folder with the locks of the processes that wait for an owner's notices."""
+        return f"{self.path}/attending"
+
+    @property
+    def gate(self) -> str:
+        """The lock that a conversation holds while it uses the model."""
+        return f"{self.path}/gate"
+
+    @property
+    def presence(self) -> str:
+        """The file whose time is when a person last typed something."""
+        return f"{self.path}/present"
+
+    @property
+    def session_cleanup(self) -> str:
+        """The lock of the process that deletes sessions at their backends: there is one at a time."""
+        return f"{self.path}/dropping"
+
+    def agent(self, name: str) -> str:
+        """The directory of an agent's own files."""
+        return f"{self.path}/agents/{name}"
+
     def private(self, project: str) -> str:
         """The home directory of the sandboxes of a project, by a digest of its path."""
         return f"{self.path}/homes/{project}"

@@ -300,7 +300,7 @@ def _place(engine: Engine) -> Task | None:
 
 def note_presence(home: Home, at: datetime | None = None) -> None:
     """Note that a person typed something, now or `at` another time."""
-    path = f"{home.path}/present"
+    path = home.presence
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         os.utime(path, None if at is None else (at.timestamp(), at.timestamp()))
@@ -313,7 +313,7 @@ def last_presence(engine: Engine) -> datetime | None:
 
 def _traces_of_a_person(engine: Engine) -> Iterator[datetime]:
     with suppress(OSError):
-        yield datetime.fromtimestamp(os.stat(f"{engine.home.path}/present").st_mtime, UTC)
+        yield datetime.fromtimestamp(os.stat(engine.home.presence).st_mtime, UTC)
     for view in engine.list(Query(limit=RECENT)):
         if view.door in _PERSONAL:
             yield view.created_at

@@ -10,6 +10,7 @@ import fcntl
 import os
 
 from errands.config.backends import LOCAL
+from errands.ports.home import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class ModelGate:
     """`with gate:` keeps background runs from the model; several processes may do so at a time."""
 
     def __init__(self, home: str) -> None:
-        self._path = f"{home}/gate"
+        self._path = Home(path=home).gate
         self._files: list[int] = []
 
     def __enter__(self) -> ModelGate:

@@ -53,7 +53,7 @@ def start(home: Home) -> None:
 
 async def drop_all(core: EngineCore, make: Callable[[str, str], Agent]) -> None:
     """Drop the sessions left at backends; `make` makes the agent of a name for a directory."""
-    lock = os.open(f"{core.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(core.home.session_cleanup, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         while left := core.store.orphan_sessions(now=core.clock.now()):

@@ -103,9 +103,8 @@ def _lives(pid: int, claimant: str) -> bool:
 def _place(engine: Engine, owner: str) -> str:
     """Return the path of the lock for an owner."""
     name = blake2b(owner.encode("utf-8", "replace"), digest_size=12).hexdigest()
-    folder = os.path.join(engine.home.path, "attending")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    return os.path.join(folder, name)
+    os.makedirs(engine.home.waiters, mode=0o700, exist_ok=True)
+    return os.path.join(engine.home.waiters, name)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def run(
     model: str | None,
 ) -> int:
     """Talk until the person leaves; `chat` names an earlier chat to continue, `goes_on` means the latest."""
-    folder = f"{engine.home.path}/chat"
+    folder = engine.home.chat
     os.makedirs(folder, mode=0o700, exist_ok=True)
     name = _find(engine, chat) if chat else _latest(engine, folder) if goes_on else _new_name()
     agent_name = _agent_name(engine, name, agent, model)

@@ -42,7 +42,7 @@ class Messages:
         self._name = name
         self._output = output
         self._questions = questions
-        self._markers = ReadMarkers(f"{engine.home.path}/chat/shown")
+        self._markers = ReadMarkers(f"{engine.home.chat}/shown")
         self._shown = self._markers.of(name)  # the last notice shown by an earlier visit
         waiting = engine.notices.unread(name)
         self._seen = waiting[0].id - 1 if waiting else engine.notices.last_id()

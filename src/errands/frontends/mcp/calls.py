@@ -113,7 +113,7 @@ class CallStore:
 
     @property
     def _directory(self) -> str:
-        return os.path.join(self._frontend.engine.engine.home.path, "mcp", "calls")
+        return os.path.join(self._frontend.engine.engine.home.mcp, "calls")
 
     def save(self, call: Call) -> None:
         """Write a call in one step."""

@@ -49,9 +49,7 @@ def serve(
         if token := environ.get("ERRANDS_MCP_TOKEN"):
             return token
         token = secret(frontend, "token")
-        sys.stderr.write(
-            f"errands mcp: clients need the token in {frontend.engine.engine.home.path}/mcp/token\n"
-        )
+        sys.stderr.write(f"errands mcp: clients need the token in {frontend.engine.engine.home.mcp}/token\n")
         return token
 
     asyncio.run(web.serve(server, host, port, token, LARGEST))

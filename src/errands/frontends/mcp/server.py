@@ -126,7 +126,7 @@ class _Codec:
 
 def secret(frontend: Frontend, name: str) -> str:
     """Read a secret of this home, or create it."""
-    directory = os.path.join(frontend.engine.engine.home.path, "mcp")
+    directory = frontend.engine.engine.home.mcp
     path = os.path.join(directory, name)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     while True:
