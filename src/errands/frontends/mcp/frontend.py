@@ -80,9 +80,11 @@ class Frontend:
     @property
     def _subagents_of(self) -> str:
         """The agent whose own agents a tool may name: Claude Code, if prompts without a name go to it."""
+        if not self.forker:
+            return ""
         config = self.engine.engine.config
         agent = self.own_agent or config.agents.default
-        return agent if self.forker and is_claude(settings_of(agent, config.backends)) else ""
+        return agent if is_claude(settings_of(agent, config.backends)) else ""
 
     def close(self) -> None:
         if self._engine is not None:

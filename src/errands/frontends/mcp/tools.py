@@ -19,10 +19,12 @@ from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
+    CallToolResult,
     ElicitResult,
     InputRequiredResult,
     ListToolsResult,
     PaginatedRequestParams,
+    TextContent,
     Tool,
     ToolAnnotations,
 )
@@ -55,7 +57,10 @@ class Tools:
         client = Client(ctx)
         call = self._continued(client, params)
         if call is None:
-            caller, arguments = self._frontend.tool_caller(client, params.arguments or {})
+            try:
+                caller, arguments = self._frontend.tool_caller(client, params.arguments or {})
+            except ErrandsError as error:  # the home or its configuration cannot be used
+                return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
             call = Call(params.name, arguments, caller)
         try:
             self._calls.enter()
