@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.judge.evidence import links
 from errands.judge.judge import judge
 from tests.judge.fake_workspace import FakeWorkspace
 from tests.judge.test_effects import MARK, run, verdict
@@ -63,6 +64,10 @@ LINES = [
     "find -L linked -name '*.txt' -exec cat {} +",
     "find linked -follow -name 'config' -exec cat {} +",
     "diff -r src linked -s --unchanged-line-format=%L --new-line-format=%L --to-file=linked/more",
+    "find linked -name '*.txt' -exec cat {} +",
+    "find . -name 'note*' -print0 | xargs -0 cat",
+    "grep -v zzz *",
+    "grep '' ./*",
     "grep -rv zzz .",
     "grep -rz KEY .",
     "grep -r 'Q\\?' .",
@@ -101,7 +106,9 @@ def test_a_line_that_shows_a_secret_is_not_auto(line: str, place: Path) -> None:
         "grep -rn -A3 'import os' .",
         "diff -r src empty",
         "find -L src -name '*.py' -exec cat {} +",
-        "find . -name '*.py' -exec head -3 {} +",
+        "find . -type f -name '*.py' -exec head -3 {} +",
+        "find src -name '*.py' -exec head -3 {} +",
+        "grep -n hello src/*",
         "git diff --no-index src/main.py src/main.py",
         "git grep --untracked hello -- '*.py'",
         "ls linked/*",
@@ -112,10 +119,11 @@ def test_a_line_that_shows_none_is_auto(line: str, place: Path) -> None:
     assert verdict(line, place, home=str(place.parent / "home")) == "auto"
 
 
-def test_too_many_files_to_check_are_asked_about(place: Path) -> None:
+def test_too_many_files_to_check_are_asked_about(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_MOST", 20)
     many = place / "many"
     many.mkdir()
-    for number in range(5_001):
+    for number in range(21):
         (many / f"{number}.txt").touch()
 
     assert verdict("grep -R x many", place, home=str(place.parent / "home")) == "ask"

@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.spec("A2")]
         "BASH_FUNC_ls%%", "PS4", "CDPATH", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_CONFIG_COUNT",
         "GIT_SSH_COMMAND", "PAGER", "LESSOPEN", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONPATH",
         "PYTHONWARNINGS", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT",
-        "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "JAVA_TOOL_OPTIONS", "GCONV_PATH", "IFS", "UV_PYTHON",
+        "RIPGREP_CONFIG_PATH", "PIP_PYTHON", "DPKG_PAGER", "ERRANDS_RUNS_SHELL",
+        "BC_ENV_ARGS", "GREP_OPTIONS", "JAVA_TOOL_OPTIONS", "GCONV_PATH", "IFS", "UV_PYTHON",
     ],
 )  # fmt: skip
 def test_what_loads_or_starts_something_is_removed(name: str) -> None:

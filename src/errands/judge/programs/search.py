@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each
+from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import (
     may_name_secret,
     objection_to_following,
@@ -38,7 +39,7 @@ _WIDEST = 20  # lines of context that still show a place and not a file
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     if not (usage.has("-r", "--recursive", *_FOLLOWS) or "recurse" in usage.values("-d", "--directories")):
-        return ()
+        return copies_all(usage) if _has_open_glob(usage) else ()
     chosen = usage.values("--include")
     places = _files(usage, _PATTERNS)
     everything = () if chosen else copies_all(usage)
@@ -50,10 +51,24 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--files", "--type-list"):
         return _names_below(usage.operands, workspace)
     secret = _secret_choice([*usage.values("-g", "--glob", "--iglob"), *_added_types(usage)])
-    hidden = copies_all(usage) if usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") else ()
     places = _files(usage, _PATTERNS)
+    chosen = usage.has("-g", "--glob", "--iglob", "-t", "--type") or _are_files(places)
+    is_open = usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") or _has_open_glob(usage)
+    hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     return secret or hidden or followed or _everything_below(places, workspace)
+
+
+def _has_open_glob(usage: Usage) -> bool:
+    """Return whether an operand is every file of a directory."""
+    return any(
+        isinstance(word, Glob) and word.rpartition("/")[2].strip("*?") == "" for word in usage.operands
+    )
+
+
+def _are_files(places: Sequence[str]) -> bool:
+    """Return whether all places are single files, by their names."""
+    return bool(places) and all("." in place.rpartition("/")[2].strip(".") for place in places)
 
 
 def _added_types(usage: Usage) -> Sequence[str]:
@@ -182,7 +197,7 @@ PROGRAMS = {
         --field-context-separator=TEXT --field-match-separator=TEXT --files -l --files-with-matches
         --files-without-match -F --fixed-strings --no-fixed-strings -L --follow --no-follow -g=TEXT
         --glob=TEXT --glob-case-insensitive -h --heading --no-heading -. --hidden --no-hidden
-        --iglob=TEXT -i --ignore-case --ignore-file=LOOK --ignore-file-case-insensitive --include-zero -v
+        --iglob=TEXT -i --ignore-case --ignore-file=READ --ignore-file-case-insensitive --include-zero -v
         --invert-match --json --line-buffered -n --line-number -N --no-line-number -x --line-regexp
         -M=NUMBER --max-columns=NUMBER --max-columns-preview -m=NUMBER --max-count=NUMBER -d=NUMBER
         --max-depth=NUMBER --maxdepth=NUMBER --max-filesize=SIZE --mmap --no-mmap -U --multiline

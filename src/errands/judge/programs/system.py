@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program, ask, ask_each, unlisted
+from errands.judge.programs.entry import Program, ask, ask_each, objection_to_home, unlisted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def _date(usage: Usage, workspace: Workspace) -> Reasons:
 
 def _top(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-b") and usage.values("-n"):
-        return ()
+        # What it shows, environments for instance, is chosen in a file of the home directory.
+        return objection_to_home("top", workspace)
     return ask("`top` never ends", "option")
 
 

@@ -7,7 +7,7 @@ its words are only good for naming a danger.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 
 from errands.judge.programs.places import may_name_secret
 from errands.judge.shell.grammar import Step, Word
@@ -282,7 +282,9 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
     wanted = tests[0] if len(tests) == 1 and not _CHOICES.intersection(finding) else "*"
     # Unlike those of a shell, the wildcards of find match a leading dot.
     names = [wanted, *([_SECRET] if wanted == "*" or may_name_secret(wanted) else [])]
-    recursive = "-R" if _FOLLOWING_LINKS.intersection(finding) else "-r"
+    # Without `-type f`, find passes on the names of links, which the command follows.
+    plain = ("-type", "f") in pairwise(finding) and not _CHOICES.intersection(finding)
+    recursive = "-r" if plain and not _FOLLOWING_LINKS.intersection(finding) else "-R"
     steps = []
     for start in starts or ["."]:
         # `find FILE` finds that very file.
