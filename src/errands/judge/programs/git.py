@@ -6,7 +6,16 @@ import posixpath
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, unlisted
-from errands.judge.programs.git_options import COLOUR, COMMITS, DIFF, LOG, REFERENCES, REFUSED
+from errands.judge.programs.git_options import (
+    COLOUR,
+    COMMITS,
+    DIFF,
+    GLOBAL,
+    GLOBAL_REFUSED,
+    LOG,
+    REFERENCES,
+    REFUSED,
+)
 from errands.judge.programs.globs import Glob, is_wild
 from errands.judge.programs.places import (
     is_inside,
@@ -24,32 +33,13 @@ if TYPE_CHECKING:
     from errands.judge.programs.entry import Check, Entry, Reasons, Usage
     from errands.judge.workspace import Workspace
 
-_GLOBAL = frozenset(
-    """
-    --no-pager -P --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs
-    --noglob-pathspecs --icase-pathspecs --no-lazy-fetch --no-advice
-    """.split()
-)
-_GLOBAL_REFUSED = {
-    "-c": "sets configuration, which can run programs",
-    "--config-env": "sets configuration, which can run programs",
-    "-C": "works in another directory, whose configuration can run programs",
-    "--git-dir": "works on another repository, whose configuration can run programs",
-    "--work-tree": "works on another directory",
-    "--exec-path": "runs git's own programs from another directory",
-    "-p": "starts the configured pager",
-    "--paginate": "starts the configured pager",
-    "--bare": "changes which repository is used",
-    "--namespace": "changes which references are used",
-}
-
 
 def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `git` command."""
     rest = words[1:]
     if rest[:1] == ("-C",) and len(rest) > 2 and (there := _elsewhere(rest[1], workspace)):
         rest, workspace = rest[2:], there
-    while rest and rest[0] in _GLOBAL:
+    while rest and rest[0] in GLOBAL:
         rest = rest[1:]
     if rest in (
         (),
@@ -64,7 +54,7 @@ def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     if rest[0].startswith("-"):
         name = rest[0].partition("=")[0]
         name = name if name.startswith("--") else name[:2]
-        said = _GLOBAL_REFUSED.get(name)
+        said = GLOBAL_REFUSED.get(name)
         return ask(f"`git`: `{name}` {said}", "option") if said else unlisted("git", name)
     name, rest = rest[0], rest[1:]
     entry = SUBCOMMANDS.get(name)

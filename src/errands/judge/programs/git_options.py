@@ -1,9 +1,29 @@
-"""Options that many git subcommands share.
+"""Options of git itself, and those that many of its subcommands share.
 
 Missing because they write or run something: --output, --ext-diff, --textconv, --show-signature, -O.
 """
 
 from __future__ import annotations
+
+# Options before the subcommand: harmless ones, and what others do.
+GLOBAL = frozenset(
+    """
+    --no-pager -P --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs
+    --noglob-pathspecs --icase-pathspecs --no-lazy-fetch --no-advice
+    """.split()
+)
+GLOBAL_REFUSED = {
+    "-c": "sets configuration, which can run programs",
+    "--config-env": "sets configuration, which can run programs",
+    "-C": "works in another directory, whose configuration can run programs",
+    "--git-dir": "works on another repository, whose configuration can run programs",
+    "--work-tree": "works on another directory",
+    "--exec-path": "runs git's own programs from another directory",
+    "-p": "starts the configured pager",
+    "--paginate": "starts the configured pager",
+    "--bare": "changes which repository is used",
+    "--namespace": "changes which references are used",
+}
 
 COLOUR = "--color[=always|never|auto] --no-color"
 
