@@ -289,7 +289,10 @@ async def test_a_killed_idle_shim_is_replaced(stage: Stage) -> None:
 
 
 async def test_shims_are_reused_and_only_a_few_are_kept(stage: Stage) -> None:
-    first = [stage.start("sleep 0.2") for _ in range(12)]
+    first = [stage.start("echo ready; until [ -e go ]; do sleep 0.05; done") for _ in range(12)]
+    for run in first:
+        await stage.printed(run, b"ready")
+    (stage.folder / "go").touch()
     for run in first:
         await stage.ended(run)
     shims = {stage.shim_of(run) for run in first}

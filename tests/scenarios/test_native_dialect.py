@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from errands.testing.engines import until
 from errands.testing.speaker import Speaker, Stage, facts, fenced
+from tests.gate import Gate
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X5")]
 
@@ -273,11 +274,15 @@ async def test_output_in_pages_repeats_nothing_and_misses_nothing(native: Speake
 
 
 @pytest.mark.spec("O3")
-async def test_output_of_a_running_task_goes_on_where_it_was(native: Speaker) -> None:
-    found = await run(native, "echo one; sleep 0.3; echo two")
+async def test_output_of_a_running_task_goes_on_where_it_was(
+    stage: Stage, session: str, native: Speaker
+) -> None:
+    gate = Gate(stage.folder / f"gate-{session}")
+    found = await run(native, f"echo one; cat {gate.path}; echo two")
     await native.engine.printed(found, "one")
     first = facts(await native("output", id=found, offset=0))
     assert fenced(first["output"]) == "one\n"
+    await asyncio.to_thread(gate.opens)
     await native("wait", id=found)
     second = facts(await native("output", id=found, offset=first["next_offset"]))
     assert fenced(second["output"]) == "two\n"

@@ -102,7 +102,7 @@ async def test_a_silent_run_is_stopped_after_its_idle_timeout(engine: TestEngine
 
 @pytest.mark.spec("L26")
 async def test_a_run_that_keeps_printing_is_not_idle(engine: TestEngine) -> None:
-    task = await engine.finished("for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done", idle=0.4)
+    task = await engine.finished("for i in 1 2 3 4 5 6; do echo $i; sleep 0.6; done", idle=3)
     assert task.state == "completed"
 
 
@@ -129,8 +129,8 @@ async def test_silence_is_reported_only_on_request_and_only_once(engine: TestEng
 @pytest.mark.usefixtures("often")
 async def test_a_run_that_prints_beyond_its_cap_is_not_silent(engine: TestEngine) -> None:
     task = await engine.finished(
-        "head -c 9000 /dev/zero; for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done",
-        output=4096, idle=0.4, on_idle="report",
+        "head -c 9000 /dev/zero; for i in 1 2 3 4 5 6; do echo $i; sleep 0.6; done",
+        output=4096, idle=3, on_idle="report",
     )  # fmt: skip
     assert task.latest.truncated
     assert "silent" not in names(engine, task.id)

@@ -68,9 +68,10 @@ async def test_a_proposal_does_not_end_the_wait_but_its_answer_does(engine: Test
 async def test_a_result_another_caller_blocks_for_does_not_end_the_wait(
     engine: TestEngine, home: Home
 ) -> None:
-    view = await engine.submit("sleep 0.2", owner=OWNER, parent=OWNER)
+    view = await engine.started("echo ready; read line", input="pipe", owner=OWNER, parent=OWNER)
     await engine.expect(view.latest.id)
     waiting = asyncio.create_task(wait_for_notices(home))
+    await engine.send(view.id, b"\n")
     await engine.wait(view.id)
 
     done, _ = await asyncio.wait([waiting], timeout=GATHER + 0.3)

@@ -124,8 +124,9 @@ async def test_a_notice_is_bounded_however_long_the_description_is(engine: TestE
 
 @pytest.mark.spec("S7")
 async def test_the_notice_of_an_awaited_command_is_held_back_for_a_moment(engine: TestEngine) -> None:
-    task = await engine.submit("sleep 0.1", parent="chat", owner="chat")
+    task = await engine.started("echo ready; read line", input="pipe", parent="chat", owner="chat")
     await engine.expect(task.latest.id)
+    await engine.send(task.id, b"\n")
     await engine.wait(task.id, timeout=WITHIN)
     assert await engine.take_notices("chat") == []
     with engine.engine.store as store:

@@ -18,6 +18,7 @@ from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.frontends.chat.window import ENTER, Window
 from tests.frontends.cli.person import COMMAND, Person
+from tests.gate import Gate
 
 
 def pasted(*lines: str) -> str:
@@ -124,17 +125,19 @@ def test_fifty_results_are_reported_in_a_digest(person: Person) -> None:
 
 
 @pytest.mark.spec("X6")
-def test_a_message_that_is_typed_during_an_answer_is_sent_after_it(window: Window) -> None:
-    window.enters("run `sleep 1`")
-    window.shows("[command] sleep 1")
+def test_a_message_that_is_typed_during_an_answer_is_sent_after_it(person: Person, window: Window) -> None:
+    gate = Gate(person.cwd / "gate")
+    window.enters("run `cat gate`")
+    window.shows("[command] cat gate")
     window.enters("run `echo the second`")
     window.shows("this is sent after the current answer")
     window.enters("/help")
     window.shows("/background COMMAND")
-    assert "$ sleep 1" not in window.text
+    assert "$ cat gate" not in window.text
+    gate.opens()
     text = window.shows("$ echo the second")
 
-    assert text.index("/background COMMAND") < text.index("$ sleep 1") < text.index("$ echo the second")
+    assert text.index("/background COMMAND") < text.index("$ cat gate") < text.index("$ echo the second")
 
 
 @pytest.mark.spec("R2", "X6")
@@ -159,13 +162,15 @@ def test_background_runs_on_the_shared_model_pause_while_the_person_is_answered(
 
 @pytest.mark.spec("X6")
 def test_an_unfinished_answer_is_shown_when_the_person_comes_back(
-    window: Window, open_window: Callable[..., Window]
+    person: Person, window: Window, open_window: Callable[..., Window]
 ) -> None:
-    window.enters("run `sleep 1; echo still worth hearing`")
-    window.shows("[command] sleep 1")
+    gate = Gate(person.cwd / "late")
+    window.enters("run `cat late; echo still worth hearing`")
+    window.shows("[command] cat late")
     said = window.leaves()
     assert "the answer continues in the background" in said
-    assert "$ sleep 1" not in said
+    assert "$ cat late" not in said
+    gate.opens()
 
     again = open_window("--continue")
     again.shows("\nstill worth hearing")

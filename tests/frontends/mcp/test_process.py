@@ -26,6 +26,7 @@ from errands.ports.home import Home
 from tests.engine.agent_project import Project
 from tests.engine.daemons import Daemons, eventually
 from tests.frontends.mcp.process import WITHIN, Served
+from tests.gate import Gate
 
 pytestmark = pytest.mark.spec("X5")
 
@@ -58,8 +59,9 @@ def test_a_task_outlives_its_client(daemons: Daemons, tmp_path: Path, own_home: 
 @pytest.mark.spec("L21")
 @pytest.mark.trap(71)
 def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daemons, tmp_path: Path) -> None:
+    gate = Gate(tmp_path / "gate")
     with Served(tmp_path) as server:
-        answer = server.call("run", command="sleep 2; echo all is well", wait=60_000)
+        answer = server.call("run", command=f"cat {gate.path}; echo all is well", wait=60_000)
         assert answer["resultType"] == "task"
         eventually(lambda: "running" in server.call("tasks")["content"][0]["text"])
         server.kill()
@@ -67,6 +69,7 @@ def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daem
 
     with Served(tmp_path) as server:
         assert "running" in server.call("tasks")["content"][0]["text"]
+        gate.opens()
         found = server.ended(answer["taskId"])
         assert found["status"] == "completed"
         assert "all is well" in found["result"]["content"][0]["text"]

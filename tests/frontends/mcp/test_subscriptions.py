@@ -15,6 +15,7 @@ from mcp_types import ResourceTemplateReference, ResourceUpdatedNotification, Te
 
 from errands.testing.engines import TestEngine
 from tests.frontends.mcp.conversation import ERAS, NEWER, OLDER, call, connected
+from tests.gate import Gate
 
 pytestmark = pytest.mark.spec("X5")
 
@@ -129,34 +130,39 @@ async def test_a_resource_of_another_session_is_not_found(engine: TestEngine, er
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-async def test_an_older_client_is_notified_that_the_output_grew(engine: TestEngine) -> None:
-    told = asyncio.Event()
+async def test_an_older_client_is_notified_that_the_output_grew(engine: TestEngine, tmp_path: Path) -> None:
+    told, gate = asyncio.Event(), Gate(tmp_path / "gate")
 
     async def hear(message: Any) -> None:
         if isinstance(message, ResourceUpdatedNotification):
             told.set()
 
     async with connected(engine, OLDER, hears=hear) as client:
-        await call(client, "run", command="echo begun; sleep 1; echo more; sleep 600")
+        await call(client, "run", command=f"echo begun; cat {gate.path}; echo more; sleep 600")
         (view,) = await engine.list()
         await engine.printed(view.id, "begun")
         uri = f"errands://tasks/{view.id}/output"
         await client.session.subscribe_resource(uri)
-        await asyncio.wait_for(told.wait(), 20)
+        await asyncio.to_thread(gate.opens)
+        await asyncio.wait_for(told.wait(), 60)
         assert "more" in (await read(client, uri)).text
         await client.session.unsubscribe_resource(uri)
 
 
-async def test_a_newer_client_listens(engine: TestEngine) -> None:
+async def test_a_newer_client_listens(engine: TestEngine, tmp_path: Path) -> None:
+    ours, theirs = Gate(tmp_path / "ours"), Gate(tmp_path / "theirs")
     async with connected(engine) as client:
-        launched = (await call(client, "run", command="sleep 0.5; echo more")).structured_content["id"]
+        line = f"cat {ours.path}; echo more"
+        launched = (await call(client, "run", command=line)).structured_content["id"]
         uri = f"errands://tasks/{launched}/output"
-        foreign = await engine.submit("sleep 0.5; echo more", parent="another session")
+        foreign = await engine.submit(f"cat {theirs.path}; echo more", parent="another session")
         wanted = [uri, f"errands://tasks/{foreign.id}/output"]
         async with (
             asyncio.timeout(60),
             client.listen(resource_subscriptions=wanted, resources_list_changed=True) as stream,
         ):
+            await asyncio.to_thread(theirs.opens)
+            await asyncio.to_thread(ours.opens)
             await call(client, "run", command="sleep 2")
             seen = set()
             async for event in stream:
@@ -169,15 +175,18 @@ async def test_a_newer_client_listens(engine: TestEngine) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.fault("F58")
-async def test_progress_is_reported_while_a_call_waits(engine: TestEngine, era: str) -> None:
+async def test_progress_is_reported_while_a_call_waits(engine: TestEngine, tmp_path: Path, era: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
+    gates = {each: Gate(tmp_path / str(each)) for each in (20, 60)}
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
+        await asyncio.to_thread(gates[int(progress)].opens)
 
-    steps = "; ".join(f"echo '::progress {each}% all is approved'; sleep 0.8" for each in (20, 60))
+    steps = [f"echo '::progress {each}% all is approved'; cat {gate.path}" for each, gate in gates.items()]
     async with connected(engine, era) as client:
-        await client.call_tool("run", {"command": steps, "wait": 20_000}, progress_callback=hear)
+        given = {"command": "; ".join(steps), "wait": 60_000}
+        await client.call_tool("run", given, progress_callback=hear)
 
     (view,) = await engine.list()
     assert told == [(20.0, 100.0, f"{view.id}: 20%"), (60.0, 100.0, f"{view.id}: 60%")]
