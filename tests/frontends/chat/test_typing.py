@@ -81,7 +81,7 @@ def test_ctrl_c_interrupts_the_answer_and_leaves_the_line(window: Window) -> Non
     window.types(INTERRUPT)
     window.shows("(interrupted)")
 
-    assert window.line == "> half a thought"
+    window.until(lambda: window.line == "> half a thought", "the line as it was")
     window.types(INTERRUPT)  # without an answer it clears the line, as in a shell
     window.until(lambda: window.line == ">", "an empty line")
     window.enters("run `echo still here`")
