@@ -133,6 +133,7 @@ def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
         ('[runs]\noutput_cap = "1K"', "runs.output_cap", "the least is 4 KiB"),
         ("[runs]\noutput_cap = true", "runs.output_cap", "not a size"),
         ("[runs]\nmemory = 1.5", "runs.memory", "not a size"),
+        ("[runs]\nmemory = 1", "runs.memory", "the least is 1 MiB"),
         ('[runs]\non_idle = "sotp"', "runs.on_idle", "choose one of: stop, report (did you mean stop?)"),
         ("[lanes]\nshell = -1", "lanes.shell", "whole number from 0"),
         ("[lanes]\nshell = true", "lanes.shell", "whole number from 0"),

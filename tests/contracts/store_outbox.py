@@ -8,6 +8,7 @@ import pytest
 
 from errands.model.notices.notice import Address, Notice
 from errands.testing.clock import START
+from tests.samples import sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +105,21 @@ class OutboxContract:
         with store:
             store.purge(before=START + SECOND, history_before=START)
         assert [each.id for each in store.undelivered()] == [third, fourth]
+
+    @pytest.mark.spec("O13")
+    def test_what_was_never_read_in_an_inbox_goes_after_its_run(self, store: Store) -> None:
+        with store:
+            store.add_environment("none", "{}")
+            store.add_task(sample_task("x-222222"))
+        for number in (1, 2, 3):
+            add(store, number, INBOX)
+        with store:
+            store.purge(before=START, history_before=START)
+        assert [each.body for each in store.inbox("me")] == ["1", "2", "3"]
+        with store:
+            store.purge(before=START + SECOND, history_before=START)
+        # The first run is still there, and the newest number is never used twice.
+        assert [each.body for each in store.inbox("me")] == ["1", "3"]
 
     @pytest.mark.trap(15)
     def test_undeliverable_notices_are_listed_and_can_be_sent_again(self, store: Store) -> None:

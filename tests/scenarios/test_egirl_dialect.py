@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -139,6 +140,15 @@ async def test_what_has_no_meaning_for_one_run_is_refused(
 async def test_once_is_what_oneshot_means(egirl: Speaker, max_runs: int | None) -> None:
     await add(egirl, max_runs=max_runs)
     assert await egirl.count() == 1
+
+
+@pytest.mark.spec("L10")
+async def test_the_time_of_a_run_can_be_limited(egirl: Speaker) -> None:
+    await add(egirl, timeout="10m")
+    task = await egirl.task()
+    assert task.agent is not None
+    assert task.agent.timeout == timedelta(minutes=10)
+    assert "is not a duration" in await egirl.refused("task_add", **NEW, timeout="soon")
 
 
 @pytest.mark.parametrize("max_runs", [0, -1, 1.5, "many"])

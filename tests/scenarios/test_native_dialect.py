@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,6 +106,37 @@ async def test_a_batch_is_listed_and_cancelled_as_a_whole(native: Speaker) -> No
     assert {(each["id"], each["state"]) for each in ended} == {(each, "cancelled") for each in both}
     assert (await native.engine.get(other)).is_live
     assert await native.refused("cancel", batch="pair") == "Nothing of this batch is live."
+
+
+@pytest.mark.spec("L13", "O4")
+async def test_a_batch_is_awaited_as_a_whole(native: Speaker, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    quick = await run(native, "echo quick", batch="trio")
+    slow = await run(native, f"cat {gate}", batch="trio")
+
+    partly = await native("wait", batch="trio", timeout=1000)
+
+    assert partly.text.startswith("1 of 2 are still live.")
+    states = {each["id"]: each["state"] for each in facts(partly)["tasks"]}
+    assert states == {quick: "completed", slow: "running"}
+
+    waiting = asyncio.create_task(native("wait", batch="trio", timeout=60_000))
+    await asyncio.to_thread(gate.write_text, "slow at last")
+    whole = await waiting
+
+    assert "quick" in whole.text
+    assert "slow at last" in whole.text
+    assert facts(whole)["live"] == 0
+    assert await native.refused("wait", batch="nothing") == "There is no task of this batch."
+    assert await native.refused("wait") == "Invalid arguments for wait: give id or batch"
+
+
+async def test_a_launch_says_that_no_model_answers(native: Speaker) -> None:
+    offline = await native("ask", prompt="run `true`", agent="offline")
+    assert "No model answers it" in offline.text
+    assert "errands agents setup" in facts(offline)["wake"]
+    assert "No model" not in (await native("ask", prompt="say it", agent="cat")).text
 
 
 async def test_the_earlier_name_of_the_list_still_works(native: Speaker) -> None:

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from errands import http
 from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import Delivery
+from errands.ports.channel import AT_ONCE
 
-AT_ONCE = 8
 TIMEOUT = 15.0  # seconds, for each step; less than the notifier waits
 _FINAL = (400, 410, 413, 415, 422)  # sending it again would not help
 _LATER = (429, 503)

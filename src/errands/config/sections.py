@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from errands.model.limits import ON_IDLE, SMALLEST_OUTPUT, Limits
+from errands.model.limits import ON_IDLE, SMALLEST_MEMORY, SMALLEST_OUTPUT, Limits
 from errands.model.notices.notice import POLICIES
 from errands.model.record import record
 
@@ -77,7 +77,9 @@ class Runs:
         least=SMALLEST_OUTPUT,
     )
     tail_lines: int = key(20, "how many last lines of output `show` prints")
-    memory: int | None = key(None, "the most memory a run's processes may use together", kind="size", least=1)
+    memory: int | None = key(
+        None, "the most memory a run's processes may use together", kind="size", least=SMALLEST_MEMORY
+    )
     cpu: timedelta | None = key(None, "the most processor time a run's processes may use together")
     processes: int | None = key(None, "the most processes a run may have at a time", least=1)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from errands.model.view import AgentView, View
     from errands.ports.dialect import Caller
 
+OFFLINE = "offline"  # the agent without a model
 _CHANNEL = "channel "  # how `wake` of a caller begins whose tasks are reported there
 
 
@@ -37,7 +38,18 @@ def wake_advice(caller: Caller, ask_with: str) -> str:
 def wake(view: View, caller: Caller, ask_with: str) -> str:
     """Return how the caller learns of this task's end, or what to ask with; and when an agent is stopped."""
     said = _wake(view, caller, ask_with)
-    return said if view.agent is None else f"{said} {_time_limit(view.agent)}"
+    if view.agent is None:
+        return said
+    return " ".join(filter(None, (said, _time_limit(view.agent), _no_model(view.agent))))
+
+
+def _no_model(agent: AgentView) -> str:
+    if agent.name != OFFLINE:
+        return ""
+    return (
+        "No model answers it: the agent `offline` only runs commands that the prompt quotes. A person can "
+        "set one up with `errands agents setup`."
+    )
 
 
 def _time_limit(agent: AgentView) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.dialects.arguments import number, schema, settings, task_id, text
+from errands.dialects.arguments import number, offered, schema, settings, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake
 from errands.dialects.egirl_words import KINDS, drafted, facts, listed
@@ -40,6 +40,7 @@ _NEW = {
     "max_runs": number("ends after as many runs; left out: never", minimum=1),
     "channel": text("where to report: discord, cli; left out: where you are", longest=100),
     "channel_target": text("channel or user id, or stdout", longest=1000),
+    **offered("timeout"),
 }
 _NEEDED = ("name", "description", "prompt", "kind")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, remarks, wake
@@ -95,9 +97,13 @@ class Native(BaseDialect):
         ),
         Tool(
             name="wait",
-            description="Wait until a task ends, and get its result; after the time-out, what there is. "
-            'Example: {"id": "tests-7k2m4x", "timeout": 60000}',
-            parameters=schema("id", id=task_id(_ID), timeout=milliseconds("milliseconds", default=30_000)),
+            description="Wait until a task ends, or all tasks of a batch, and get the results; after the "
+            'time-out, what there is. Example: {"id": "tests-7k2m4x", "timeout": 60000}',
+            parameters=schema(
+                id=task_id(_ID),
+                batch=text(_BATCH, longest=200),
+                timeout=milliseconds("milliseconds", default=30_000),
+            ),
             reads_only=True,
         ),
         Tool(
@@ -186,8 +192,23 @@ class Native(BaseDialect):
             more["missing_bytes"] = piece.missing
         return _reply(view, lines, output=shown.text, **more)
 
-    async def wait(self, context: ToolContext, *, id: str, timeout: float) -> Reply:
-        return await self._ended(context, await context.wait(await context.find(id), timeout))
+    async def wait(
+        self, context: ToolContext, *, timeout: float, id: str | None = None, batch: str | None = None
+    ) -> Reply:
+        if (id is None) == (batch is None):
+            return self.refused("Invalid arguments for wait: give id or batch", {})
+        if id is not None:
+            return await self._ended(context, await context.wait(await context.find(id), timeout))
+        views = await context.tasks(batch=batch)
+        if not views:
+            return self.refused("There is no task of this batch.", {})
+        # All at once: each wait gives up by itself, and the time-out is for all of them.
+        ended = await asyncio.gather(*(context.wait(view, timeout) for view in views[:LISTED]))
+        shown = [await self._ended(context, view) for view in ended]
+        live = sum(view.is_live for view in ended)
+        lines = [f"{live} of {len(ended)} are still live." if live else "", *(each.text for each in shown)]
+        facts = {"tasks": [each.content for each in shown], "count": len(views), "live": live}
+        return reply(ended, [*lines, *left_out(views, LISTED)], facts)
 
     async def cancel(self, context: ToolContext, *, id: str | None = None, batch: str | None = None) -> Reply:
         if (id is None) == (batch is None):

@@ -8,6 +8,8 @@ any other error when a retry makes sense.
 
 from __future__ import annotations
 
+AT_ONCE = 8  # deliveries that one channel sends at a time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol

@@ -19,6 +19,7 @@ from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import delivery_of, facts_of, masked_body, sealed, share
 from errands.model.notices.notice import LONGEST_BACKOFF, due_in
 from errands.model.record import evolve
+from errands.ports.channel import AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ GIVE_UP = 20  # tries, over about two and a half hours
 FIRST_BACKOFF = timedelta(seconds=1)
 PATIENCE = timedelta(hours=1)  # with a receiver that is always busy
 TIMEOUT = 30.0  # seconds for one try
-AT_ONCE = 8  # deliveries that one channel sends at a time
 LINGER = 10.0  # seconds without work after which the sender ends
 _LOG = logging.getLogger("errands.notifier")
 

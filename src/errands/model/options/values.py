@@ -168,6 +168,8 @@ def _written(span: timedelta) -> str:
 
 def _bounded(option: TaskOption, value: T, written: Callable[[Any], str]) -> T:
     number: Any = value
+    if option.unlimited and number == 0:
+        return value
     if option.least is not None and number < option.least:
         raise _ValueRefused(f"must be at least {written(option.least)} (got {written(number)})")
     if option.most is not None and number > option.most:

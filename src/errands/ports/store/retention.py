@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         def purge(self, *, before: datetime, history_before: datetime) -> None:
             """Remove what belongs to no task: old notices and refusals, and what nothing refers to.
 
+            A notice that waits in an inbox is kept as long as its run.
+
             Answers about removed tasks, slots and signals are history.
             """
 

@@ -146,6 +146,19 @@ class RetentionRows(Table):
             """,
             (old, old),
         )
+        # What its owner never read goes with the run that it is about.
+        self.db.write(
+            """
+            DELETE FROM outbox
+            WHERE state = 'waiting' AND channel = 'inbox' AND created_at < ?
+              AND NOT EXISTS (
+                  SELECT 1 FROM tasks JOIN runs ON runs.task = tasks.seq
+                  WHERE tasks.id = substr(outbox.run_id, 1, instr(outbox.run_id, '.') - 1)
+                    AND runs.number = CAST(substr(outbox.run_id, instr(outbox.run_id, '.') + 1) AS INTEGER))
+              AND id < (SELECT max(id) FROM outbox)
+            """,
+            (old,),
+        )
         self.db.write("DELETE FROM refusals WHERE at < ?", (old,))
         self.db.write("DELETE FROM past_approvals WHERE removed_at < ?", (history,))
         self.db.write("DELETE FROM slots WHERE until < ? AND outcome <> 'waiting'", (history,))
