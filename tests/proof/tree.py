@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.proof.breakage import ROOT, Breakage
 from tests.proof.first_failure import FAILS_WITH, REPORT, SPEC
 
-_NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "node_modules")
+_NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__")
 _MARK = "PROOF_TREE"
 _LIMIT = 600  # seconds for all tests of a requirement; pytest's own limit ends a single one that hangs
 
@@ -39,9 +39,14 @@ class Tree:
         self._report = place / "report.json"
         self._project = place / "project"
         self._python = self._project / ".venv" / "bin" / "python"
-        shutil.copytree(ROOT, self._project, ignore=_NOT_COPIED)
-        if (ROOT / "tools" / "node_modules").exists():
-            (self._project / "tools" / "node_modules").symlink_to(ROOT / "tools" / "node_modules")
+        links = _installed()
+
+        def left_out(folder: str, names: list[str]) -> set[str]:
+            return _NOT_COPIED(folder, names) | {each.name for each in links if str(each.parent) == folder}
+
+        shutil.copytree(ROOT, self._project, ignore=left_out)
+        for each in links:
+            (self._project / each.relative_to(ROOT)).symlink_to(each)
         self._make_interpreter()
 
     def run(self, breakage: Breakage, tests: list[str]) -> Outcome:
@@ -120,3 +125,9 @@ class Tree:
                     os.kill(int(place.name), signal.SIGKILL)
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue
+
+
+def _installed() -> list[Path]:
+    """Return the folders of installed programs: gigabytes, which no test changes."""
+    tools = ROOT / "tools"
+    return [each for each in (tools / "node_modules", *(tools / "packages").iterdir()) if each.is_dir()]
