@@ -70,6 +70,8 @@ LINES = [
     "grep '' ./*",
     "grep -rv zzz .",
     "grep -rz KEY .",
+    "grep -rv zzz --include='*' .",
+    "grep -rv zzz --include='?*' --include='*.py' .",
     "grep -r 'Q\\?' .",
     "grep -rE 'x*' .",
     "grep -r '[[:alnum:]]' .",
@@ -144,3 +146,8 @@ def test_rg_that_follows_links_into_secrets_is_asked_about(place: Path) -> None:
     assert judge(("rg -L foo src",), linked).verdict == "auto"
     assert judge(("rg --hidden -v foo",), linked).verdict == "ask"
     assert judge(("rg -g '{.env,x}' foo",), linked).verdict == "ask"
+    assert judge(("rg -v foo",), linked).verdict == "ask"
+    assert judge(("rg -v foo -g '!*.md'",), linked).verdict == "ask"
+    assert judge(("rg -t all ''",), linked).verdict == "ask"
+    assert judge(("rg -v foo -t py",), linked).verdict == "auto"
+    assert judge(("rg -v foo src/x.py",), linked).verdict == "auto"

@@ -33,6 +33,7 @@ _CLASSES = {
     "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "print": r"\x20-\x7e", "graph": r"\x21-\x7e",
     "xdigit": "0-9A-Fa-f", "cntrl": r"\x00-\x1f", "word": r"\w",
 }  # fmt: skip
+_ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
 _LONGEST_PATTERN = 200
 _WIDEST = 20  # lines of context that still show a place and not a file
 
@@ -42,7 +43,7 @@ def _grep(usage: Usage, workspace: Workspace) -> Reasons:
         return copies_all(usage) if _has_open_glob(usage) else ()
     chosen = usage.values("--include")
     places = _files(usage, _PATTERNS)
-    everything = () if chosen else copies_all(usage)
+    everything = () if _are_narrow(chosen) else copies_all(usage)
     followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
     return _secret_choice(chosen) or everything or followed or _everything_below(places, workspace)
 
@@ -52,7 +53,10 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
         return _names_below(usage.operands, workspace)
     secret = _secret_choice([*usage.values("-g", "--glob", "--iglob"), *_added_types(usage)])
     places = _files(usage, _PATTERNS)
-    chosen = usage.has("-g", "--glob", "--iglob", "-t", "--type") or _are_files(places)
+    globs = [each for each in usage.values("-g", "--glob", "--iglob") if not each.startswith("!")]
+    types = usage.values("-t", "--type")
+    is_typed = bool(types) and "all" not in types and not usage.has("--type-add")
+    chosen = _are_narrow(globs) or is_typed or _are_files(places)
     is_open = usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
@@ -64,6 +68,11 @@ def _has_open_glob(usage: Usage) -> bool:
     return any(
         isinstance(word, Glob) and word.rpartition("/")[2].strip("*?") == "" for word in usage.operands
     )
+
+
+def _are_narrow(patterns: Sequence[str]) -> bool:
+    """Return whether patterns choose files by their endings."""
+    return bool(patterns) and all(_ENDING.search(pattern) for pattern in patterns)
 
 
 def _are_files(places: Sequence[str]) -> bool:

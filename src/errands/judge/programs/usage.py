@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _COUNT = re.compile(r"[+-]?(0x[0-9a-fA-F]+|\d+(\.\d*)?[A-Za-z]{0,3})")
 _SIZE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
-_SIGNATURE = re.compile(r"%[-+ ]?G|%\(signature")
+_SIGNATURE = re.compile(r"%[-+ ]?G|%\(\*?signature")
 # Formats built into git; any other name comes from the configuration.
 _FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
 _FREE = frozenset({"TEXT", "PATTERN", "DATE"})

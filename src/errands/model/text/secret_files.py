@@ -60,7 +60,7 @@ logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .
 database.yaml appsettings.json appsettings.*.json local.settings.json
 parameters.yml mongoid.yml pip.conf nuget.config nuget.config.* claude_desktop_config.json
 google-services.json googleservice-info.plist *firebase-adminsdk*.json *-key.json *_key.json kaggle.json
-settings.local.json connectionstrings.config *.publishsettings
+settings.local.json credentials.y*ml.enc connectionstrings.config *.publishsettings
 """.split()
 
 # Published on purpose, although those names would match.
