@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Program(AgentContract):
     factory = "errands.agents.acp:Acp"
     recall = "RECALL"
-    soon = 10.0
+    soon = 60.0
     tool: str
     folder: Path
     model: ModelServer

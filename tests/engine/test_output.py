@@ -173,7 +173,7 @@ async def test_following_yields_the_output_as_it_comes_and_ends_with_the_run(eng
 
 
 @pytest.mark.spec("O9")
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(60)
 async def test_following_a_flood_does_not_starve_the_event_loop(
     engine: TestEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

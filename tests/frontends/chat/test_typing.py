@@ -55,7 +55,7 @@ def test_an_answer_streams_above_the_line_being_typed(
     window = open_window()
     said = "one two three four five six seven eight nine ten eleven twelve"
     # Pasted: a line break within brackets is not ENTER.
-    window.types(f"\x1b[200~DRIP 0.15\nSAY {said}\x1b[201~")
+    window.types(f"\x1b[200~DRIP 0.5\nSAY {said}\x1b[201~")
     window.types(ENTER)
     window.until(lambda: window.text.count("one two") == 2, "the beginning of the answer")
     seen = window.text
@@ -67,7 +67,7 @@ def test_an_answer_streams_above_the_line_being_typed(
     assert "You are talking with a person" in model.asked_for("eleven twelve")[0].text
     assert seen.count("twelve") == 1, "it was there all at once"
     assert during.rstrip().endswith("> meanwhile I type")
-    assert window.line == "> meanwhile I type"
+    window.until(lambda: window.line == "> meanwhile I type", "the line as it was")
     assert window.text.count(said) == 2
     window.types(BACKSPACE * 20)
 

@@ -342,7 +342,7 @@ def test_what_cannot_be_read_is_a_danger(repository: Repository, text: str) -> N
 
 
 @pytest.mark.parametrize("name", ["config", "index", "commondir"])
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 def test_a_pipe_in_place_of_a_file_does_not_make_the_reader_wait(repository: Repository, name: str) -> None:
     (repository.path / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(repository.path / ".git" / name)

@@ -38,7 +38,7 @@ class AgentContract(ABC):
 
     factory: str
     recall: str
-    soon = 5.0  # seconds within which an aborted prompt ends
+    soon = 30.0  # seconds within which an aborted prompt ends
     counts_tokens = True
 
     @abstractmethod

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from errands.ports.source import Observation, Source, SourceEvent
 
 WITHIN = 60.0  # seconds to wait for a fact
-SOON = 5.0  # seconds within which a source is closed
+SOON = 30.0  # seconds within which a source is closed
 
 
 class Observing:
