@@ -281,12 +281,12 @@ def store_damage(home: Home) -> list[str]:
         store.close()
 
 
-def platform() -> tuple[str, tuple[str, ...]]:
-    """Return the name of the process supervision on this platform, and what it cannot guarantee."""
+def platform() -> tuple[str, tuple[str, ...], str]:
+    """Return how processes are supervised here, what that cannot guarantee, and why there are no walls."""
     from errands.runners.system.system import choose
 
     system = choose()
-    return system.NAME, system.WEAKNESSES
+    return system.NAME, system.WEAKNESSES, system.missing_walls()
 
 
 def unattended(home: Home) -> list[str]:

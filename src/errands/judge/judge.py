@@ -11,6 +11,7 @@ import re
 
 from errands.judge.programs import reasons_for, reasons_for_reading
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.testing import runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.grammar import LONGEST, WIDEST_GAP, Redirection, Step, Word, parse
 from errands.judge.shell.scripts import SHELLS, is_interpreter, scripts
@@ -69,6 +70,7 @@ class _Case:
         self._programs: dict[str, str] = {}
         self._scripts: dict[str, None] = {}
         self._denied = False
+        self._does_more = False
         self._looks = _MOST_LOOKS
 
     def judgement(self) -> Judgement:
@@ -78,6 +80,7 @@ class _Case:
             reasons=tuple(self._reasons),
             programs=tuple(self._programs.items()),
             scripts=tuple(self._scripts),
+            does_more=self._does_more,
         )
 
     def _ask(self, text: str, kind: str, undo: Undo = "unknown") -> None:
@@ -245,6 +248,7 @@ class _Case:
         elif outside and _TESTERS.fullmatch(name):
             self._ask("runs code outside the project", "script")
         allowed = self._rules.allowing(words)
+        self._does_more |= bool(allowed) or runs_tests(texts)
         if allowed and ("/" not in name or not moved):
             if name == "git":
                 for danger in workspace.git_dangers(workspace.cwd):

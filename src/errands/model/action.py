@@ -39,7 +39,8 @@ class Shell:
     """Commands run in order, stopping at the first that fails; hooks around them do not change the outcome.
 
     `environment` is the digest of the caller's whole environment, `env` what was added to it. `watch` is a
-    line that runs periodically to decide whether the commands run.
+    line that runs periodically to decide whether the commands run. `read_only` says that the judge found that
+    they only read, so that they can be held to that.
     """
 
     commands: tuple[Command, ...]
@@ -51,6 +52,7 @@ class Shell:
     input: Input = "none"
     sandbox: Sandbox | None = None
     watch: str = ""
+    read_only: bool = False
 
     @property
     def line(self) -> str:

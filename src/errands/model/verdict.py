@@ -33,13 +33,15 @@ class Judgement:
     """The verdict on everything one task would run.
 
     `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are
-    the files whose content decides what happens, so it is part of an approval's digest.
+    the files whose content decides what happens, so it is part of an approval's digest. `does_more` than read
+    what runs the project's tests or is allowed by a rule, so it cannot be held to reading.
     """
 
     verdict: Verdict
     reasons: tuple[Reason, ...] = ()
     programs: tuple[tuple[str, str], ...] = ()
     scripts: tuple[str, ...] = ()
+    does_more: bool = False
 
     @property
     def lasting(self) -> tuple[Reason, ...]:

@@ -105,6 +105,11 @@ class Home:
         return f"{self.path}/runs/{run_id}"
 
 
+def scratch_of(run_directory: str, shim: int) -> str:
+    """Return the directory that runs which may only read can write to, one per shim."""
+    return f"{os.path.dirname(os.path.dirname(run_directory))}/scratch/{shim}"
+
+
 def lock_note(pid: int, facts: dict[str, Any]) -> bytes:
     """Return what the lock file says about the daemon: one JSON object that begins with its pid."""
     from errands.model.text.json_text import plain_text

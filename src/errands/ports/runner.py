@@ -74,6 +74,7 @@ class Launch:
 
     `base` is the environment of the caller, which many runs share; `env` is added to it. A run that
     `may_wait` notes in the file `held` how long it waited for others, which does not count towards time-outs.
+    One that is `read_only` is kept from writing and connecting by the kernel, where it can do that.
     One that `may_be_warm` may be forked from a process that has loaded its library, if that changes nothing.
     """
 
@@ -94,6 +95,7 @@ class Launch:
     input: Input = "none"
     may_wait: bool = False
     may_be_warm: bool = False
+    read_only: bool = False
     walls: Walls | None = None
 
 

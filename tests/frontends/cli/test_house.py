@@ -175,6 +175,15 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
 
 
 @pytest.mark.spec("X15")
+def test_doctor_says_whether_what_only_reads_is_held_to_that(newcomer: Person) -> None:
+    here = newcomer.types("doctor").out
+    elsewhere = newcomer.types("doctor", ERRANDS_PLATFORM="posix").out
+
+    assert ("cannot write or connect" in here) is not bool(linux.missing_walls())
+    assert "have no walls here" in elsewhere
+
+
+@pytest.mark.spec("X15")
 def test_doctor_says_of_each_agent_whether_it_can_start(newcomer: Person) -> None:
     file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
     file.parent.mkdir(parents=True)

@@ -173,4 +173,28 @@ BREAKAGES = [
         new="UPDATE approvals SET scope = scope",
         test="engine/approval/test_grants.py",
     ),
+    Breakage(
+        "A13",
+        "a command that only reads starts without walls",
+        file="engine/daemon/launch.py",
+        old="read_only=sandbox is None and _is_read_only(task),",
+        new="read_only=False,",
+        test="engine/walls/test_walls_alone.py",
+    ),
+    Breakage(
+        "A13",
+        "sockets are not refused",
+        file="runners/system/read_only_filter.py",
+        old="(_SOCKETS, errno.EACCES), ",
+        new="",
+        test="runners/test_read_only.py",
+    ),
+    Breakage(
+        "A13",
+        "the thread that starts commands can be read by them",
+        file="runners/system/landlock.py",
+        old="(_SET_DUMPABLE, 0, 0, 0, 0)",
+        new="(_SET_DUMPABLE, 1, 0, 0, 0)",
+        test="runners/test_read_only.py",
+    ),
 ]

@@ -137,6 +137,8 @@ class Judge:
             env=action.env,
             hooks=(*action.before, *action.lastly, *([action.watch] if action.watch else ())),
         )
+        if judgement.verdict == "auto" and not judgement.does_more:
+            action = evolve(action, read_only=True)
         evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
         return Ruling(
             judgement=judgement,

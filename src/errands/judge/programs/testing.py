@@ -218,6 +218,11 @@ def _uv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     return ask(f"`uv run` runs {rest[0] if rest else 'something'}", "script")
 
 
+def runs_tests(words: tuple[str, ...]) -> bool:
+    """Return whether a harmless command runs code of the project, which may write what it likes."""
+    return words[0] in PROGRAMS and words[1:] not in (("--version",), ("-V",), ("-VV",))
+
+
 PROGRAMS: dict[str, Entry] = {
     "pytest": _pytest_itself,
     "py.test": _pytest_itself,

@@ -13,6 +13,7 @@ from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump, Progress
 from errands.runners.shim.limits import Limits
 from errands.runners.shim.program import explain_directory, explain_start, resolve, with_nice
+from errands.runners.shim.read_only import NOTE, met_walls
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from errands.ports.rundir import Word
+    from errands.runners.shim.read_only import ReadOnly
     from errands.runners.system.system import System
 
     # The file actions of `os.posix_spawn`.
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         groups: list[int]
 
         def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int: ...
+        def read_only(self, run_directory: str) -> ReadOnly | None: ...
         def turn(self, timeout: float | None) -> None: ...
         def living(self, *, most: int = 1 << 22) -> list[int]: ...
         def reap(self) -> None: ...
@@ -88,6 +91,7 @@ class Run:
         self._hooks: list[str] = []
         self._cpu = 0.0
         self._rss = 0
+        self._read_only: ReadOnly | None = None
         self._input: StdinSocket | None = None
         self._stdin = -1
         self._output_end = -1
@@ -140,6 +144,9 @@ class Run:
             self._idle_for = launch["idle"]
         if launch["walls"] is None:
             self._env[MARK] = self.directory
+        if launch["read_only"] and (read_only := self._shim.read_only(self.directory)) is not None:
+            self._read_only = read_only
+            self._env |= read_only.variables
         if launch["input"] != "none":
             self._input = StdinSocket(self.directory, self._shim.poll, is_terminal=launch["input"] == "pty")
         if self._input is not None and launch["input"] == "pipe":
@@ -224,13 +231,15 @@ class Run:
             assert self._input is not None
             self._input.connect(into)
             self._output_end = theirs
+            terminal = os.ttyname(theirs)
             actions: FileActions = [
                 # Opening it by name makes it the controlling terminal of the new session.
-                (os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0),
+                (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0),
                 (os.POSIX_SPAWN_DUP2, 0, 1),
                 (os.POSIX_SPAWN_DUP2, 0, 2),
             ]
         else:
+            terminal = ""
             self._output_end = out = self._pump.open_pipe()
             actions = [
                 (os.POSIX_SPAWN_DUP2, self._stdin, 0)
@@ -240,7 +249,12 @@ class Run:
                 (os.POSIX_SPAWN_DUP2, out, 2),
             ]
         try:
-            self._leader = self._shim.spawn(path, argv, env, actions)
+            if self._read_only is None:
+                self._leader = self._shim.spawn(path, argv, env, actions)
+            else:
+                self._leader = self._read_only.call(
+                    lambda: self._shim.spawn(path, argv, env, actions), terminal=terminal
+                )
             self._shim.is_alone = False
             self._shim.groups.append(self._leader)
         except OSError as error:
@@ -352,6 +366,8 @@ class Run:
         self._pump.drain()
         for said in () if self._launch["walls"] is None else set_aside(self._launch["walls"], self.id):
             self._log_line(f"{said}\n")
+        if self._read_only is not None and facts.get("code") and met_walls(self.directory):
+            self._log_line(NOTE)
         self._pump.close()
         if self._input is not None:
             self._input.close()

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import select
 
-from errands.ports.home import daemon_pid
+from errands.ports.home import daemon_pid, scratch_of
+from errands.runners.shim.read_only import ReadOnly
 from errands.runners.shim.run import Run
 from errands.runners.shim.run_record_writer import BusyError, RefusedError
 from errands.runners.shim.wire import Frames, frame
 from errands.runners.system import tree
-from errands.runners.system.signals import signal, wakeup_pipe
+from errands.runners.system.signals import ALL_SIGNALS, signal, wakeup_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from errands.runners.system.system import System
 
 _LONGEST_WAIT = 86_400.0  # seconds
-ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 class Shim:
@@ -39,6 +39,7 @@ class Shim:
         self._channel = channel
         self._frames = Frames()
         self._run: Run | None = None
+        self._read_only: ReadOnly | None = None
         system.become_subreaper()
         self._wake, self._wakes = wakeup_pipe(signal.SIGCHLD, signal.SIGTERM)
         self.poll.register(channel, select.POLLIN)
@@ -48,6 +49,8 @@ class Shim:
         """Execute runs until the pool closes the channel."""
         while self.take_turn():
             pass
+        if self._read_only is not None:
+            self._read_only.close()
 
     def take_turn(self) -> bool:
         """Execute the current run, or wait for one; return whether another may come."""
@@ -59,6 +62,8 @@ class Shim:
             os._exit(1)  # the next run must not inherit them; the zygote tries to kill them again
         self._run = None
         self.groups.clear()
+        if self._read_only is not None and not self._read_only.clear():
+            return False
         # If a child is left it is a daemon that the run started, which the next run must not inherit.
         return self._channel >= 0 and self.is_alone
 
@@ -92,6 +97,12 @@ class Shim:
             setsigmask=(),
             setsigdef=ALL_SIGNALS,
         )
+
+    def read_only(self, run_directory: str) -> ReadOnly | None:
+        """Return the walls of runs that may only read; None where the system has none."""
+        if self._read_only is None and not self.system.missing_walls():
+            self._read_only = ReadOnly(self.system.walls(), scratch_of(run_directory, self.pid))
+        return self._read_only
 
     def reap(self) -> None:
         """Reap every child that exited: commands of the run, and orphans that we inherited."""

@@ -63,6 +63,7 @@ def start_message(launch: Launch) -> dict[str, Any]:
         "nice": launch.nice,
         "input": launch.input,
         "may_wait": launch.may_wait,
+        "read_only": launch.read_only,
         "walls": None if launch.walls is None else _plain(launch.walls),
     }
 

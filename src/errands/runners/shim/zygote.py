@@ -20,7 +20,9 @@ if __name__ == "__main__":
         sys.modules[_name] = type(sys)(_name)
         sys.modules[_name].__path__ = [_path]
 
+from errands.ports.home import scratch_of
 from errands.runners.output.capped_log import Log
+from errands.runners.shim.read_only import remove_abandoned
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
@@ -55,6 +57,8 @@ class Zygote:
         self._system = system.choose()
         self._system.prepare_subreaper()
         self._system.become_subreaper()
+        self._system.missing_walls()  # loads what shims need, once
+        remove_abandoned(os.path.dirname(scratch_of(f"{runs}/", 0)))
         self._boot = self._system.boot_id()
         _prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
         self._shims: set[int] = set()
@@ -168,6 +172,7 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
         "nice": None,
         "input": "none",
         "may_wait": False,
+        "read_only": False,
         "walls": None,
     }
     for time in range(_PREWARM_RUNS):

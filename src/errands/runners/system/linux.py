@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from errands.runners.system.landlock import Walls
+
     _prctl: int
 
 NAME = "linux"
@@ -25,6 +27,7 @@ INHERITS_ORPHANS = True
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
+_walls: Walls | None = None
 _SET_CHILD_SUBREAPER = 36
 _SET_PIPE_SIZE = 1031
 
@@ -40,6 +43,19 @@ def become_subreaper() -> None:
     import _ctypes
 
     _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+
+
+def walls() -> Walls:
+    global _walls
+    if _walls is None:
+        from errands.runners.system.landlock import Walls
+
+        _walls = Walls()
+    return _walls
+
+
+def missing_walls() -> str:
+    return walls().why_not
 
 
 def boot_id() -> str:

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from errands.runners.system.landlock import Walls
+
 NAME = "process groups and ps"
 WEAKNESSES: tuple[str, ...] = (
     "a process that detaches itself (setsid) outlives its task, also when that is cancelled",
@@ -31,6 +33,14 @@ def prepare_subreaper() -> None: ...
 
 
 def become_subreaper() -> None: ...
+
+
+def walls() -> Walls:
+    raise NotImplementedError(missing_walls())
+
+
+def missing_walls() -> str:
+    return "only Linux has them"
 
 
 def boot_id() -> str:

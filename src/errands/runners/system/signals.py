@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
-__all__ = ["signal", "wakeup_pipe"]
+__all__ = ["ALL_SIGNALS", "signal", "wakeup_pipe"]
+
+ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 def wakeup_pipe(*numbers: int) -> tuple[int, int]:

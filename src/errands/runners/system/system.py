@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Protocol
 
+    from errands.runners.system.landlock import Walls
+
     class System(Protocol):
         NAME: str
         WEAKNESSES: tuple[str, ...]
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
         def become_subreaper(self) -> None:
             """Let this process inherit the orphans of all its descendants, if the system supports that."""
+
+        def walls(self) -> Walls:
+            """Return what keeps commands from writing and connecting, unless `missing_walls` says why not."""
+
+        def missing_walls(self) -> str:
+            """Return why a command cannot be kept from writing and connecting here; empty if it can."""
 
         def boot_id(self) -> str:
             """Return the id of this boot of the machine; processes of an earlier boot are gone."""

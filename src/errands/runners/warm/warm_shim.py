@@ -19,9 +19,10 @@ import time
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from errands.runners.shim.shim import ALL_SIGNALS, Shim
+from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import MARK
 from errands.runners.shim.zygote import MOST_FILES
+from errands.runners.system.signals import ALL_SIGNALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -192,12 +192,22 @@ def _answers(context: Context) -> bool:
 
 
 def _platform(context: Context) -> Iterator[Finding]:
-    name, weaknesses = context.bootstrap.platform()
+    name, weaknesses, missing_walls = context.bootstrap.platform()
     for each in weaknesses:
         yield warn(f"supervision by {name}: {each}")
     if not weaknesses:
         yield ok(f"supervision by {name}: every guarantee holds")
+    yield _walls(missing_walls)
     yield _sandbox()
+
+
+def _walls(why: str) -> Finding:
+    if why:
+        return warn(
+            f"commands that start without approval have no walls here, only the judge: {why}",
+            "Linux 5.13 or later with Landlock has them; `errands propose` asks first, whatever the command",
+        )
+    return ok("commands that only read cannot write or connect (Landlock, seccomp)")
 
 
 def _sandbox() -> Finding:

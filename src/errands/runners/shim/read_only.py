@@ -1,0 +1,173 @@
+"""Commands that may only read: started by a thread of the shim that the kernel holds to that.
+
+Restricting that thread once costs each run 0.05 ms; a new thread for every run would cost 0.4 ms, a wrapper
+program 10 ms. All that a command may write to is a scratch directory, which is emptied after its run.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import stat
+
+from errands.ports.own_file import open_file
+from errands.ports.rundir import LOG, read_at
+from errands.runners.system.signals import ALL_SIGNALS, signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from errands.runners.system.landlock import Walls
+
+# Variables for programs that would write something by the way, which fails here or says so.
+QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LESSHISTFILE": "-", "PYTHONDONTWRITEBYTECODE": "1"}
+NOTE = (
+    "errands: this ran behind walls, which may be why: it started without approval because it only reads, "
+    "so it cannot write (except to $TMPDIR) or connect; use `errands propose` to approve more\n"
+)
+_REFUSALS = (b"ermission denied", b"not permitted", b"EACCES", b"EPERM", b"ermissionError")
+_END = 1 << 16  # bytes of a log to look at
+
+
+class ReadOnly:
+    """Start commands behind walls; made by a shim for its first run that may only read."""
+
+    def __init__(self, walls: Walls, scratch: str) -> None:
+        self._walls = walls
+        self._scratch = scratch
+        for directory in (os.path.dirname(scratch), scratch):
+            if not os.path.isdir(directory):
+                os.mkdir(directory, 0o700)
+        empty(scratch)  # a shim with the same number may have been killed
+        walls.hide_memory()
+        self._thread = _RestrictedThread(walls, walls.ruleset(writable=(scratch,), terminals=()))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return QUIET | dict.fromkeys(("TMPDIR", "TMP", "TEMP"), self._scratch)
+
+    def call(self, spawn: Callable[[], int], terminal: str = "") -> int:
+        """Call a function behind the walls; it may write to a terminal if it was given one."""
+        if not terminal:
+            return self._thread.call(spawn)
+        # The thread that stays must not know terminals: the next command would have those of others, too.
+        thread = _RestrictedThread(
+            self._walls, self._walls.ruleset(writable=(self._scratch,), terminals=(terminal,))
+        )
+        try:
+            return thread.call(spawn)
+        finally:
+            thread.end()
+
+    def clear(self) -> bool:
+        """Remove what a run left; return False if that fails, because the next run must not see it."""
+        try:
+            empty(self._scratch)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Remove the scratch directory."""
+        if self.clear():
+            os.rmdir(self._scratch)
+
+
+def met_walls(directory: str) -> bool:
+    """Return whether the end of a log speaks of something that was not permitted."""
+    try:
+        log = open_file(f"{directory}/{LOG}")
+    except OSError:
+        return False
+    try:
+        end = read_at(log, _END, max(0, os.fstat(log).st_size - _END))
+    finally:
+        os.close(log)
+    return any(words in end for words in _REFUSALS)
+
+
+class _RestrictedThread:
+    """A thread behind walls, which calls what it is given; it takes over the rules and closes them."""
+
+    def __init__(self, walls: Walls, rules: int) -> None:
+        self._walls = walls
+        self._rules = rules
+        self._given = _thread.allocate_lock()
+        self._done = _thread.allocate_lock()
+        self._given.acquire()
+        self._done.acquire()
+        self._function: Callable[[], int] | None = self._restrict
+        self._result = 0
+        self._error: BaseException | None = None
+        # Signals belong to the thread that waits for events, and a new thread inherits what is blocked.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
+        try:
+            _thread.start_new_thread(self._serve, ())
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._done.acquire()
+        os.close(rules)
+        if self._error is not None:
+            raise self._error
+
+    def call(self, function: Callable[[], int]) -> int:
+        self._function = function
+        self._given.release()
+        self._done.acquire()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def end(self) -> None:
+        self._function = None
+        self._given.release()
+
+    def _serve(self) -> None:
+        while self._function is not None:
+            self._error = None
+            try:
+                self._result = self._function()
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that called
+                self._error = error
+            self._done.release()
+            self._given.acquire()
+
+    def _restrict(self) -> int:
+        self._walls.restrict_thread(self._rules, thread=_thread.get_native_id(), process=os.getpid())
+        return 0
+
+
+def remove_abandoned(directory: str) -> None:
+    """Remove the scratch directories of shims that were killed."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return  # no run has needed one
+    for name in names:
+        if not os.path.exists(f"/proc/{name}"):
+            try:
+                empty(f"{directory}/{name}")
+                os.rmdir(f"{directory}/{name}")
+            except OSError:
+                continue  # another zygote removed it
+
+
+def empty(directory: str) -> None:
+    """Remove everything in a directory, however deep it is and whatever its modes are."""
+    number = 0
+    while names := os.listdir(directory):
+        for name in names:
+            path = f"{directory}/{name}"
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                os.unlink(path)
+                continue
+            os.chmod(path, 0o700)
+            # Moving up what is in it keeps paths short, and only its owner must be able to enter it.
+            for inner in os.listdir(path):
+                if stat.S_ISDIR(os.lstat(f"{path}/{inner}").st_mode):
+                    os.chmod(f"{path}/{inner}", 0o700)
+                while os.path.lexists(to := f"{directory}/{number}"):
+                    number += 1
+                os.rename(f"{path}/{inner}", to)
+            os.rmdir(path)
