@@ -15,11 +15,11 @@ import pytest
 from errands.agents.command import Command
 from errands.agents.command.process import descendants
 from errands.model.errors import AgentUnavailable, BudgetExceeded, SessionGone, StoreError
-from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
-from errands.testing.agent_context import SPEC, RecordingContext, no, yes
-from errands.testing.contracts.agent import AgentContract, until
+from errands.testing.agent_context import no, yes
+from errands.testing.contracts.agent import until
 from errands.testing.model_server import ModelServer
+from tests.clients.program_agents import ProgramContract, desk_in
 from tests.clients.programs import claude_env, program, ran
 
 
@@ -38,13 +38,8 @@ def settings(home: Path, model: ModelServer) -> dict[str, Any]:
     }
 
 
-class TestClaudeCode(AgentContract):
+class TestClaudeCode(ProgramContract):
     factory = "errands.agents.command:Command"
-    recall = "RECALL"
-
-    @pytest.fixture(autouse=True)
-    def _surroundings(self, model: ModelServer, tmp_path: Path) -> None:
-        self.model, self.home = model, tmp_path / "home"
 
     def settings(self) -> Mapping[str, Any]:
         return settings(self.home, self.model)
@@ -52,19 +47,10 @@ class TestClaudeCode(AgentContract):
     def running(self, line: str) -> str:
         return running(line)
 
-    def requests(self) -> int:
-        return len(self.model.asked)
-
 
 @pytest.fixture
 def claude(model: ModelServer, tmp_path: Path) -> Command:
     return Command(settings(tmp_path / "home", model))
-
-
-def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingContext:
-    (folder / "project").mkdir(exist_ok=True)
-    spec = evolve(SPEC, **{"cwd": str(folder / "project"), **options.pop("spec", {})})
-    return RecordingContext(folder / "desk", spec=spec, run=run, **options)
 
 
 @pytest.mark.fault("F47")

@@ -12,10 +12,8 @@ import pytest
 from errands.agents.command import CodexCli
 from errands.model.agent.fork import LONGEST_RESULT
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
-from errands.model.record import evolve
-from errands.testing.agent_context import SPEC, RecordingContext
-from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
+from tests.clients.program_agents import ProgramContract, desk_in
 from tests.clients.programs import codex_env, program, ran
 
 # Its sandbox needs a home outside of the directory for temporary files.
@@ -35,22 +33,14 @@ def settings(home: Path, model: ModelServer) -> dict[str, Any]:
     }
 
 
-class TestCodex(AgentContract):
+class TestCodex(ProgramContract):
     factory = "errands.agents.command:CodexCli"
-    recall = "RECALL"
-
-    @pytest.fixture(autouse=True)
-    def _surroundings(self, model: ModelServer, tmp_path: Path) -> None:
-        self.model, self.home = model, tmp_path / "home"
 
     def settings(self) -> Mapping[str, Any]:
         return settings(self.home, self.model)
 
     def running(self, line: str) -> str:
         return running(line)
-
-    def requests(self) -> int:
-        return len(self.model.asked)
 
     # `codex exec` asks for no approval: its commands run in a sandbox instead.
     test_a_refused_call_is_not_carried_out_and_the_agent_is_told = None  # type: ignore[assignment]
@@ -60,12 +50,6 @@ class TestCodex(AgentContract):
 @pytest.fixture
 def codex(model: ModelServer, tmp_path: Path) -> CodexCli:
     return CodexCli(settings(tmp_path / "home", model))
-
-
-def context_in(folder: Path, *, run: str = "tested-222222.1", **spec: Any) -> RecordingContext:
-    (folder / "project").mkdir(exist_ok=True)
-    spec = {"cwd": str(folder / "project"), **spec}
-    return RecordingContext(folder / "desk", spec=evolve(SPEC, **spec), run=run)
 
 
 @pytest.mark.spec("S8", "S9", "S11", "S17")
@@ -81,7 +65,7 @@ async def test_a_conversation_of_the_person_is_forked(
     (kept,) = home.rglob(f"*-{theirs}.jsonl")
     before = kept.read_bytes()
 
-    context = context_in(tmp_path, system="You are a fork.")
+    context = desk_in(tmp_path, spec={"system": "You are a fork."})
     forked = await codex.fork(theirs, context)
     answer = await codex.prompt(forked, "RECALL", context)
 
@@ -101,7 +85,7 @@ async def test_a_conversation_of_the_person_is_forked(
 
 @pytest.mark.spec("S5", "S18")
 async def test_a_session_that_codex_no_longer_has(codex: CodexCli, tmp_path: Path) -> None:
-    context = context_in(tmp_path)
+    context = desk_in(tmp_path)
     session = await codex.open(context)
     await codex.prompt(session, "SAY hello", context)
     assert codex.knows(session)
@@ -111,22 +95,22 @@ async def test_a_session_that_codex_no_longer_has(codex: CodexCli, tmp_path: Pat
 
     assert not codex.knows(session)
     with pytest.raises(SessionGone):
-        await codex.prompt(session, "SAY again", context_in(tmp_path, run="tested-222222.2"))
+        await codex.prompt(session, "SAY again", desk_in(tmp_path, run="tested-222222.2"))
     with pytest.raises(SessionGone):
         await codex.fork("01a1e21d-0000-7000-8000-000000000000", context)
 
 
 @pytest.mark.trap(61)
 async def test_a_failing_model_is_no_answer(codex: CodexCli, tmp_path: Path) -> None:
-    context = context_in(tmp_path)
+    context = desk_in(tmp_path)
     session = await codex.open(context)
     with pytest.raises(AgentUnavailable, match="the model gave no answer"):
         await codex.prompt(session, "FAIL 500", context)
-    again = await codex.prompt(session, "SAY here again", context_in(tmp_path, run="tested-222222.2"))
+    again = await codex.prompt(session, "SAY here again", desk_in(tmp_path, run="tested-222222.2"))
     assert again.text == "here again"
 
 
 async def test_tools_cannot_be_chosen(codex: CodexCli, tmp_path: Path) -> None:
-    context = context_in(tmp_path, tools=("command",))
+    context = desk_in(tmp_path, spec={"tools": ("command",)})
     with pytest.raises(AgentError, match="Codex brings its own tools"):
         await codex.prompt(await codex.open(context), "SAY hello", context)
