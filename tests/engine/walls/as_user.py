@@ -1,0 +1,33 @@
+"""Run a command in a sandbox as an ordinary user: `as_user.py UID HOME PROJECT RUN WORD...`.
+
+Everything is imported before the user changes, who may not be able to read the interpreter's own files.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from errands.engine.walls.sandbox import sandboxed
+from errands.model.action import Sandbox
+from errands.ports.home import Home
+from errands.ports.runner import Launch
+from errands.runners.shim.walls import enclosed
+from errands.runners.shim.wire import start_message
+
+user, home, project, run, *words = sys.argv[1:]
+subprocess.run(["true"], check=True)  # loads what a child needs
+if int(user):
+    os.setgroups([])
+    os.setgid(int(user))
+    os.setuid(int(user))
+launch = Launch(
+    run_id="x.1", attempt=1, directory=run, header=b"", steps=(), cwd=project, cap=1, grace=1.0,
+    base={"PATH": "/usr/bin:/bin", "HOME": home}, env={},
+)  # fmt: skip
+message = start_message(
+    sandboxed(launch, Sandbox(writable=(project,), network=False), Home(path=f"{home}/e"))
+)
+argv, files = enclosed(message["walls"], words, {**launch.base, "HOME": home})
+sys.exit(subprocess.run(argv, env={}, pass_fds=files, stdin=subprocess.DEVNULL, check=False).returncode)

@@ -1,0 +1,185 @@
+"""Attempts to get out of a sandbox; run by the system's Python inside one, it prints what succeeded.
+
+Each attempt raises if it is refused. The words of the command line are what is outside: a directory with the
+files `victim` and `secret`, a TCP port, a UDP port, the path of a socket, its abstract name, and a process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+
+OUTSIDE, TCP, UDP, SOCKET, ABSTRACT, PID = sys.argv[1:]
+LIBC = ctypes.CDLL(None, use_errno=True)
+X86 = os.uname().machine == "x86_64"
+
+
+def call(x86: int, arm: int, *words: object) -> None:
+    if LIBC.syscall(x86 if X86 else arm, *words) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def wrote(path: str, text: str = "x") -> None:
+    with open(path, "a") as file:
+        file.write(text)
+
+
+def ran(*words: str) -> None:
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        raise OSError(f"{words[0]} failed")
+
+
+def unix(name: str) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(name)
+
+
+def fast_open() -> None:
+    with socket.socket() as client:
+        client.sendto(b"x", 0x20000000, ("127.0.0.1", int(TCP)))
+
+
+def multipath() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) as client:
+        client.connect(("127.0.0.1", int(TCP)))
+
+
+def datagram() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect(("127.0.0.1", int(UDP)))
+        client.send(b"x")
+        client.settimeout(0.2)
+        client.recv(1)  # a port where nobody listens refuses
+
+
+def own_descriptors() -> None:
+    for name in os.listdir("/proc/self/fd"):
+        path = os.readlink(f"/proc/self/fd/{name}") if os.path.lexists(f"/proc/self/fd/{name}") else ""
+        if int(name) > 2 and path and not path.startswith("/proc/"):
+            return
+    raise OSError("there are none")
+
+
+def setuid_file() -> None:
+    wrote("mine")
+    os.chmod("mine", 0o4755)
+
+
+def setuid_by_open() -> None:
+    os.close(os.open("created", os.O_CREAT | os.O_WRONLY, 0o6755))
+
+
+def terminal_input() -> None:
+    import fcntl
+
+    fcntl.ioctl(0, 0x5412, b"x")
+
+
+def listing_of(place: str) -> None:
+    if not os.listdir(place):
+        raise OSError("it is empty")
+
+
+def passwords() -> None:
+    with open("/etc/shadow") as file:
+        if not file.read(1):
+            raise OSError("it is empty")
+
+
+ATTEMPTS: dict[str, Callable[[], object]] = {
+    # First, before an attempt has opened or made something itself.
+    "an inherited descriptor": own_descriptors,
+    "services": lambda: listing_of("/run"),
+    "read a secret": lambda: open(f"{OUTSIDE}/secret").close(),
+    "read it through the first process": lambda: open(f"/proc/1/root{OUTSIDE}/secret").close(),
+    "write outside": lambda: os.truncate(f"{OUTSIDE}/victim", 0),
+    "link to outside": lambda: os.link(f"{OUTSIDE}/victim", "linked"),
+    "write to the system": lambda: wrote("/usr/escaped"),
+    "write to /etc": lambda: wrote("/etc/escaped"),
+    "write to the root": lambda: wrote("/escaped"),
+    "write a hook": lambda: wrote(".git/hooks/pre-commit"),
+    "write git's configuration": lambda: wrote(".git/config"),
+    "move .git": lambda: os.rename(".git", "moved"),
+    "remove .git": lambda: os.rmdir(".git"),
+    "unmount .git": lambda: ran("umount", ".git"),
+    "change Errands": lambda: wrote("errands.toml"),
+    "change an agent": lambda: wrote(".claude/settings.json"),
+    "mount": lambda: call(165, 40, b"x", b"/mnt", b"tmpfs", 0, 0),
+    "bind": lambda: call(165, 40, b"/", b"/mnt", 0, 4096, 0),
+    "remount": lambda: call(165, 40, 0, b"/", 0, 32, 0),
+    "unmount": lambda: call(166, 39, b"/usr", 2),
+    "pivot": lambda: call(155, 41, b".", b"."),
+    "change the root": lambda: os.chroot("/usr"),
+    "open a tree": lambda: call(428, 428, -100, b"/", 1),
+    "open a file system": lambda: call(430, 430, b"tmpfs", 0),
+    "change mounts": lambda: call(442, 442, -100, b"/", 0, b"\0" * 32, 32),
+    "a user namespace": lambda: call(272, 97, 0x10000000),
+    "a mount namespace": lambda: call(272, 97, 0x20000),
+    "a network namespace": lambda: call(272, 97, 0x40000000),
+    "clone into a namespace": lambda: ran("unshare", "-Ur", "true"),
+    "enter a namespace": lambda: ran("nsenter", "-t", "1", "-n", "true"),
+    "namespace by descriptor": lambda: call(308, 268, os.open("/proc/1/ns/user", os.O_RDONLY), 0),
+    "a device": lambda: os.mknod("disk", 0o60600, os.makedev(8, 0)),
+    "memory": lambda: open("/dev/mem").close(),
+    "kernel messages": lambda: open("/dev/kmsg").close(),
+    "fuse": lambda: open("/dev/fuse").close(),
+    "virtual machines": lambda: open("/dev/kvm").close(),
+    "input for the terminal": terminal_input,
+    "a setuid file": setuid_file,
+    "a setuid file by open": setuid_by_open,
+    "become another user": lambda: os.setuid(12345),
+    "other groups": lambda: os.setgroups([0]),
+    "give a file away": lambda: os.chown("escapes.py", 12345, 12345),
+    "passwords": passwords,
+    "signal": lambda: os.kill(int(PID), 0),
+    "trace": lambda: call(101, 117, 16, int(PID), 0, 0),
+    "its memory": lambda: open(f"/proc/{PID}/mem").close(),
+    "its variables": lambda: open(f"/proc/{PID}/environ").close(),
+    "its priority": lambda: os.setpriority(os.PRIO_PROCESS, int(PID), 10),
+    "a socket": lambda: unix(SOCKET),
+    "an abstract socket": lambda: unix("\0" + ABSTRACT),
+    "docker": lambda: unix("/var/run/docker.sock"),
+    "D-Bus": lambda: unix("/run/dbus/system_bus_socket"),
+    "TCP": lambda: socket.create_connection(("127.0.0.1", int(TCP)), 1).close(),
+    "TCP to the world": lambda: socket.create_connection(("192.0.2.1", 80), 1).close(),
+    "TCP by version 6": lambda: socket.create_connection(("2001:db8::1", 80), 1).close(),
+    "fast open": fast_open,
+    "multipath": multipath,
+    "UDP": datagram,
+    "raw packets": lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).close(),
+    "packets": lambda: socket.socket(17, socket.SOCK_RAW, 0).close(),
+    "vsock": lambda: socket.socket(40, socket.SOCK_STREAM).close(),
+    "names": lambda: socket.getaddrinfo("example.com", 80),
+    "core pattern": lambda: wrote("/proc/sys/kernel/core_pattern", "|/x"),
+    "modprobe": lambda: wrote("/proc/sys/kernel/modprobe", "x"),
+    "magic keys": lambda: wrote("/proc/sysrq-trigger", "h"),
+    "uevent helper": lambda: wrote("/sys/kernel/uevent_helper", "x"),
+    "control groups": lambda: os.mkdir("/sys/fs/cgroup/escaped"),
+    "namespaces allowed": lambda: wrote("/proc/sys/user/max_user_namespaces", "9"),
+    "io_uring": lambda: call(425, 425, 1, b"\0" * 120),
+    "bpf": lambda: call(321, 280, 0, b"\0" * 64, 64),
+    "performance events": lambda: call(298, 241, b"\0" * 128, 0, -1, -1, 0),
+    "page faults": lambda: call(323, 282, 1),
+    "keyrings": lambda: call(250, 219, 0, -3, 1),
+    "file handles": lambda: call(303, 264, -100, b"/", struct.pack("Ii", 128, 0) + b"\0" * 128, b"\0" * 8, 0),
+    "kernel modules": lambda: call(175, 105, b"x", 1, b""),
+    "the clock": lambda: call(227, 112, 0, struct.pack("qq", 1, 0)),
+    "the host name": lambda: call(170, 161, b"x", 1),
+    "reboot": lambda: call(169, 142, 0, 0, 0, 0),
+    "swap": lambda: call(167, 224, b"x", 0),
+    "kernel log": lambda: call(103, 116, 3, b"\0" * 64, 64),
+    "terminal hang-up": lambda: call(153, 58),
+}  # fmt: skip
+
+for name, attempt in ATTEMPTS.items():
+    try:
+        attempt()
+    except (OSError, ValueError):
+        continue
+    print(name)
+print(f"tried {len(ATTEMPTS)}")
