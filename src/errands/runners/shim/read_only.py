@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 # Variables for programs that would write something by the way, which fails here or says so.
 QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LESSHISTFILE": "-", "PYTHONDONTWRITEBYTECODE": "1"}
-NOTE = (
+_NOTE = (
     "errands: this ran behind walls, which may be why: it started without approval because it only reads, "
-    "so it cannot write (except to $TMPDIR) or connect; use `errands propose` to approve more\n"
+    "so it cannot write (except to $TMPDIR) or connect; use `errands propose` to approve more"
 )
 _REFUSALS = (b"ermission denied", b"not permitted", b"EACCES", b"EPERM", b"ermissionError")
 _END = 1 << 16  # bytes of a log to look at
@@ -60,6 +60,18 @@ class ReadOnly:
         finally:
             thread.end()
 
+    def explanation(self, run_directory: str) -> tuple[str, ...]:
+        """Return what to say about a failed run: that it met the walls, if the end of its log sounds so."""
+        try:
+            log = open_file(f"{run_directory}/{LOG}")
+        except OSError:
+            return ()
+        try:
+            end = read_at(log, _END, max(0, os.fstat(log).st_size - _END))
+        finally:
+            os.close(log)
+        return (_NOTE,) if any(words in end for words in _REFUSALS) else ()
+
     def clear(self) -> bool:
         """Remove what a run left; return False if that fails, because the next run must not see it."""
         try:
@@ -72,19 +84,6 @@ class ReadOnly:
         """Remove the scratch directory."""
         if self.clear():
             os.rmdir(self._scratch)
-
-
-def met_walls(directory: str) -> bool:
-    """Return whether the end of a log speaks of something that was not permitted."""
-    try:
-        log = open_file(f"{directory}/{LOG}")
-    except OSError:
-        return False
-    try:
-        end = read_at(log, _END, max(0, os.fstat(log).st_size - _END))
-    finally:
-        os.close(log)
-    return any(words in end for words in _REFUSALS)
 
 
 class _RestrictedThread:

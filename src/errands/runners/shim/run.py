@@ -13,7 +13,6 @@ from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump, Progress
 from errands.runners.shim.limits import Limits
 from errands.runners.shim.program import explain_directory, explain_start, resolve, with_nice
-from errands.runners.shim.read_only import NOTE, met_walls
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
@@ -366,8 +365,9 @@ class Run:
         self._pump.drain()
         for said in () if self._launch["walls"] is None else set_aside(self._launch["walls"], self.id):
             self._log_line(f"{said}\n")
-        if self._read_only is not None and facts.get("code") and met_walls(self.directory):
-            self._log_line(NOTE)
+        if self._read_only is not None and facts.get("code"):
+            for said in self._read_only.explanation(self.directory):
+                self._log_line(f"{said}\n")
         self._pump.close()
         if self._input is not None:
             self._input.close()

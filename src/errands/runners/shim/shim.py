@@ -10,7 +10,6 @@ import os
 import select
 
 from errands.ports.home import daemon_pid, scratch_of
-from errands.runners.shim.read_only import ReadOnly
 from errands.runners.shim.run import Run
 from errands.runners.shim.run_record_writer import BusyError, RefusedError
 from errands.runners.shim.wire import Frames, frame
@@ -19,6 +18,7 @@ from errands.runners.system.signals import ALL_SIGNALS, signal, wakeup_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.runners.shim.read_only import ReadOnly
     from errands.runners.shim.run import FileActions
     from errands.runners.system.system import System
 
@@ -101,6 +101,8 @@ class Shim:
     def read_only(self, run_directory: str) -> ReadOnly | None:
         """Return the walls of runs that may only read; None where the system has none."""
         if self._read_only is None and not self.system.missing_walls():
+            from errands.runners.shim.read_only import ReadOnly
+
             self._read_only = ReadOnly(self.system.walls(), scratch_of(run_directory, self.pid))
         return self._read_only
 

@@ -22,7 +22,6 @@ if __name__ == "__main__":
 
 from errands.ports.home import scratch_of
 from errands.runners.output.capped_log import Log
-from errands.runners.shim.read_only import remove_abandoned
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
@@ -57,8 +56,7 @@ class Zygote:
         self._system = system.choose()
         self._system.prepare_subreaper()
         self._system.become_subreaper()
-        self._system.missing_walls()  # loads what shims need, once
-        remove_abandoned(os.path.dirname(scratch_of(f"{runs}/", 0)))
+        _remove_abandoned_scratch(os.path.dirname(scratch_of(f"{runs}/", 0)))
         self._boot = self._system.boot_id()
         _prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
         self._shims: set[int] = set()
@@ -146,6 +144,14 @@ class Zygote:
         inherited = [pid for pid in self._system.children(os.getpid()) if pid not in self._shims]
         found = inherited + [pid for child in inherited for pid in self._system.descendants(child)]
         return [pid for pid in found if self._system.is_alive(pid)]
+
+
+def _remove_abandoned_scratch(directory: str) -> None:
+    """Remove what shims that were killed left; the module for that is needed by few shims."""
+    if os.path.isdir(directory) and os.listdir(directory):
+        from errands.runners.shim.read_only import remove_abandoned
+
+        remove_abandoned(directory)
 
 
 def _prewarm(system: System, directory: str, *, boot: str) -> None:
