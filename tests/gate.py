@@ -23,12 +23,17 @@ class Gate:
         """Wait until a command waits here; then let it go on, and print the words."""
         self._write(words, deadline=time.monotonic() + WITHIN)
 
-    def leaves(self) -> None:
-        """Let a command go on that still waits, if there is one."""
+    def lets_through(self) -> bool:
+        """Let a command go on if one waits here; return whether one did."""
         try:
             self._write("", deadline=0)
         except TimeoutError:
-            pass
+            return False
+        return True
+
+    def leaves(self) -> None:
+        """Let a command go on that still waits, if there is one."""
+        self.lets_through()
         self.path.unlink()
 
     def _write(self, words: str, *, deadline: float) -> None:

@@ -298,6 +298,7 @@ def test_a_check_finds_an_unusable_rule(places: Places) -> None:
         ("[agents.x]\nbackend = 5", "agents.x.backend", "5 is not a text"),
         ('[agents.opencode]\nretries = "three"', "agents.opencode.retries", "'three' is not a whole number"),
         ("[agents.opencode]\npoll = -1", "agents.opencode.poll", "-1 is not a number of seconds"),
+        ('[agents.opencode]\ntakeover = "no"', "agents.opencode.takeover", "'no' is not true or false"),
         ("[agents.command]\ncommand = []", "agents.command.command", "[] is not a command"),
         ('[agents.command]\narguments = "-v"', "agents.command.arguments", "'-v' is not a list of words"),
         ('[agents.command]\ncommand = "claude \'x"', "agents.command.command", "is not a command"),

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from errands.model.states import OPEN
+from tests.frontends.cli.person import Person
 
 WITHIN = 180.0  # seconds, for a machine that is busy with other tests
 A_PERSON_TAKES = 0.2  # seconds to read a question: what answers faster is taken for a program
@@ -36,6 +44,28 @@ class Session:
     def begins(self, text: str) -> None:
         """Send a prompt and do not wait."""
         self.asks(f"/session/{self.id}/prompt_async", self._body(text))
+
+    def is_refused(self, text: str) -> None:
+        """Send a prompt that OpenCode refuses."""
+        with pytest.raises(urllib.error.HTTPError):
+            self.asks(f"/session/{self.id}/message", self._body(text))
+
+    @contextmanager
+    def events(self) -> Iterator[list[dict[str, Any]]]:
+        """Collect the events of the project from now on."""
+        found: list[dict[str, Any]] = []
+        stream = urllib.request.urlopen(f"{self.url}/event?{self._where}", timeout=WITHIN)
+
+        def listen() -> None:
+            with stream, suppress(OSError):  # until the server ends
+                for line in stream:
+                    if line.startswith(b"data:"):
+                        found.append(json.loads(line[5:]))
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        waited_for(lambda: found)  # `server.connected`
+        yield found
 
     def is_asked(self) -> dict[str, Any]:
         """Wait for a question to the person, and read it."""
@@ -111,6 +141,12 @@ def calling(tool: str, **arguments: Any) -> str:
 def launched_in(reply: str) -> str:
     """Return the id of the task that a tool says it has launched."""
     return reply.split("Task ID: ")[1].split()[0]
+
+
+def ended(person: Person, task_id: str) -> dict[str, Any]:
+    """Wait until a task has ended, for as long as OpenCode may take to start; return what is known of it."""
+    waited_for(lambda: person.sees(task_id)["state"] not in OPEN)
+    return person.sees(task_id)
 
 
 def is_saying(message: dict[str, Any], words: str) -> bool:

@@ -23,6 +23,7 @@ from tests.clients.proxy import Break, Proxy
 from tests.clients.servers import OpenCodeServer
 from tests.gate import Gate
 
+pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 WITHIN = 120.0  # seconds, on a busy machine; a broken agent would wait for `PATIENCE`, or for ever
 
 

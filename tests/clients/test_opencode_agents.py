@@ -13,7 +13,7 @@ import pytest
 from errands.model.agent.fork import PREAMBLE
 from errands.ports import bridges
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, launched_in, waited_for
+from tests.clients.opencode_session import Session, calling, ended, launched_in, waited_for
 from tests.clients.programs import have_types
 from tests.clients.servers import OpenCodeServer
 from tests.frontends.cli.person import Person
@@ -171,6 +171,29 @@ def test_a_question_of_a_child_is_answered_in_opencode_or_here(
         assert person.sees(task["id"])["answer"] == f"read in {place}"
 
 
+@pytest.mark.spec("A8", "X17", "S17")
+def test_a_question_of_a_fork_is_shown_as_a_toast(session: Session, person: Person, tmp_path: Path) -> None:
+    """OpenCode shows the questions of children with their parent, and those of forks nowhere."""
+    rules = [{"permission": "external_directory", "pattern": "*", "action": "ask"}]
+    session.asks(f"/session/{session.id}", {"permission": rules}, method="PATCH")
+    (tmp_path / "outside").write_text("marmalade")
+    prompt = f"CALL read {json.dumps({'filePath': str(tmp_path / 'outside')})}\nSAY read in a fork"
+    with session.events() as events:
+        task = launched(session, person, prompt=prompt, agent="general", fork=True)
+        person.waits_until(task["id"], "waiting", "approval")
+
+        def toasts() -> list[str]:
+            shown = [each["properties"] for each in events if each["type"] == "tui.toast.show"]
+            return [each["message"] for each in shown if task["id"] in each["message"]]
+
+        (toast,) = waited_for(toasts)
+    assert toast.endswith(f"waits for your answer (external_directory): errands approve {task['id']}")
+
+    person.types("approve", task["id"])
+    person.types("wait", "-q", task["id"])
+    assert person.sees(task["id"])["answer"] == "read in a fork"
+
+
 @pytest.mark.spec("S16", "S5", "S18")
 def test_a_deleted_child_cannot_be_resumed(session: Session, person: Person) -> None:
     task = launched(session, person, prompt="SAY hello", agent="general")
@@ -186,6 +209,29 @@ def test_a_deleted_child_cannot_be_resumed(session: Session, person: Person) -> 
     assert person.sees(task["id"])["resume_count"] == 0
 
 
+@pytest.mark.spec("S18", "S5")
+def test_a_session_that_the_server_lost_is_refused_before_it_is_counted(
+    opencode: str, tmp_path: Path
+) -> None:
+    """Nothing reports the deletion: the server has no plugin in this project, and is asked."""
+    person = Person(tmp_path / "errands", tmp_path)
+    person.configures(f'[agents.opencode]\nurl = "{opencode}"\n')
+    try:
+        task = person.types("ask", "-q", "--agent", "opencode", "SAY hello").out.strip()
+        person.types("wait", "-q", task)
+        person.types("resume", "-q", task, "SAY hello again")
+        person.types("wait", "-q", task)
+        Session(opencode, tmp_path, id=person.sees(task)["session"]).is_deleted()
+
+        refused = person.types("resume", task, "SAY more", code=None)
+
+        assert "Session expired or was deleted." in refused.err
+        seen = person.sees(task)
+        assert (seen["resume_count"], seen["answer"], refused.code != 0) == (1, "hello again", True)
+    finally:
+        person.leaves()
+
+
 @pytest.mark.spec("X17")
 def test_only_this_person_reaches_the_bridge(session: Session, person: Person, opencode_home: Path) -> None:
     session.prompts(calling("background_list"))
@@ -195,6 +241,66 @@ def test_only_this_person_reaches_the_bridge(session: Session, person: Person, o
     assert session.id in bridge.sessions
     assert os.stat(bridge.socket).st_mode & 0o777 == 0o600
     assert os.stat(os.path.dirname(bridge.socket)).st_mode & 0o777 == 0o700
+
+
+@pytest.mark.spec("X17")
+def test_a_prompt_to_a_session_that_errands_works_on_elsewhere_is_refused(
+    model: ModelServer, person: Person, tmp_path: Path
+) -> None:
+    """Two processes that work on one session would answer each other for ever."""
+    server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
+    gate = Gate(person.cwd / "elsewhere")
+    server.start()
+    try:
+        session = Session(server.url, person.cwd)
+        task = launched(session, person, prompt="SAY first", agent="general")
+        person.types("wait", "-q", task["id"])
+        inside = child_of(session, person, task)
+        server.kill()
+        prompt = 'CALL bash {"command": "cat elsewhere", "description": "x"}\nSAY second'
+        person.types("resume", task["id"], prompt)
+        waited_for(lambda: bridges.holder(bridges.folder(str(person.home)), inside.id))
+        server.start()
+
+        with inside.events() as events:
+            inside.is_refused("SAY third")
+            refused = waited_for(lambda: [each for each in events if each["type"] == "tui.toast.show"])
+        assert f"errands wait {task['id']}" in refused[0]["properties"]["message"]
+        assert f"errands cancel {task['id']}" in refused[0]["properties"]["message"]
+        gate.opens()
+        person.types("wait", "-q", task["id"])
+        inside.prompts("SAY fourth")
+
+        assert [each for each in inside.said() if each != "first"] == ["second", "fourth"]
+    finally:
+        server.kill()
+        gate.leaves()
+
+
+@pytest.mark.spec("X17")
+def test_without_takeover_nothing_goes_on_when_opencode_is_gone(
+    model: ModelServer, person: Person, tmp_path: Path
+) -> None:
+    server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
+    hold = Gate(person.cwd / "forsaken")
+    config = tmp_path / "opencode" / "config" / "errands" / "config.toml"
+    config.parent.mkdir()
+    config.write_text("[agents.opencode]\ntakeover = false\n")
+    server.start()
+    try:
+        session = Session(server.url, person.cwd)
+        prompt = 'CALL bash {"command": "cat forsaken", "description": "x"}\nSAY never'
+        task = launched(session, person, prompt=prompt, agent="general")
+        child_of(session, person, task).is_running("bash")
+        server.kill()
+
+        task = ended(person, task["id"])
+        assert task["state"] == "failed"
+        assert "`takeover` of the agent opencode is off" in task["error"]
+        assert "start OpenCode" in task["error"]
+    finally:
+        server.kill()
+        hold.leaves()
 
 
 @pytest.mark.spec("X17", "S14", "S12")
@@ -211,8 +317,7 @@ def test_what_runs_when_opencode_is_killed_goes_on_without_it(
         waited_for((person.cwd / "deeds").exists)
         server.kill()
 
-        person.types("wait", "-q", task["id"])
-        task = person.sees(task["id"])
+        task = ended(person, task["id"])
         assert task["state"] == "completed", task
         assert "You were interrupted" in task["answer"]
         assert (person.cwd / "deeds").read_text() == "once\n"

@@ -1,4 +1,7 @@
-"""Presence: whether a backend still has a session, looked up without starting anything."""
+"""Presence: whether a backend still has a session, looked up without starting anything.
+
+An agent that speaks ACP is not asked: it would have to be started for that.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# The backends that keep sessions as files; the others keep them in our store, or behind a connection.
+# The backends that keep sessions as files; the others keep them in our store, or in a program of theirs.
 _FILES = ("claude", "codex", "command")
 _PLACES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
@@ -21,7 +24,11 @@ def has_session(
 
     `environ` is that of the task, which says where the program keeps its files.
     """
-    if settings.get("backend", name) not in _FILES:
+    backend = settings.get("backend", name)
+    if backend == "opencode":
+        opencode: Any = make(name, settings, home)
+        return bool(opencode.knows(session, environ, is_own="/" in name))
+    if backend not in _FILES:
         return True
     places = {each: environ.get(each, "") for each in _PLACES}
     agent: Any = make(name, {**settings, "env": {**places, **settings.get("env", {})}}, home)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Kind = Literal[
         "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
-        "servers", "address",
+        "servers", "address", "switch",
     ]  # fmt: skip
 
 
@@ -34,7 +34,7 @@ BACKENDS = {
     "acp": _kinds("command:command env:variables meta:table patience:seconds model:text"),
     "opencode": _kinds(
         "url:address username:text password:text agent:text model:text retries:count poll:seconds "
-        "patience:seconds timeout:seconds"
+        "patience:seconds timeout:seconds takeover:switch"
     ),
     "claude": _kinds("command:command arguments:words env:variables model:text agent:text retries:count"),
     "codex": _kinds("command:command arguments:words env:variables model:text"),
@@ -192,6 +192,7 @@ _MEANT: dict[Kind, str] = {
     "preset": f"one of: {', '.join(_PRESETS)}",
     "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
     "address": "an address; write http:// or https://, then the host, such as http://127.0.0.1:8080/v1",
+    "switch": "true or false",
     "servers": "a table of servers; write [agents.NAME.mcp.SERVER] and its keys below",
 }
 
@@ -217,6 +218,8 @@ def _fits(kind: Kind, value: Any) -> bool:
             return isinstance(value, str) and _is_address(value)
         case "preset":
             return value in _PRESETS
+        case "switch":
+            return isinstance(value, bool)
         case _:
             return isinstance(value, dict)
 

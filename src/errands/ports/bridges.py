@@ -1,11 +1,13 @@
 """Bridges: how a background agent reaches the OpenCode that its caller talks to.
 
 The plugin in OpenCode listens on a private socket, and our process beside it keeps a note about it here. The
-note outlives both: it says which program to start when that OpenCode is gone.
+note outlives both: it says which program to start when that OpenCode is gone. While a server of our own works
+on a session, it holds it: a prompt from anywhere else is refused.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 SESSION = "opencode:"  # how the names of OpenCode's sessions begin here
 NOTES = "bridges"  # in the folder of the agent
+HELD = ".held"  # how the files of held sessions end, beside the notes
 
 
 @record
@@ -97,6 +100,51 @@ def found(place: str, data: str, session: str = "") -> Sequence[Bridge]:
     """
     bridges = [each for _, each in _notes(place) if each.data == data]
     return sorted(bridges, key=lambda each: (not each.is_alive, session not in each.sessions))
+
+
+def hold(place: str, session: str, run: str) -> int | None:
+    """Hold a session for a run, until its process ends or releases it; None if it cannot be held just now."""
+    os.makedirs(place, mode=0o700, exist_ok=True)
+    handle = os.open(_held(place, session), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    if not os.fstat(handle).st_nlink:  # released meanwhile
+        os.close(handle)
+        return None
+    os.ftruncate(handle, 0)
+    os.write(handle, run.encode())
+    return handle
+
+
+def release(place: str, session: str, handle: int) -> None:
+    """End a hold."""
+    try:
+        os.unlink(_held(place, session))
+    except FileNotFoundError:
+        pass
+    os.close(handle)
+
+
+def holder(place: str, session: str) -> str | None:
+    """Return the run that holds a session, if there is one; the text is empty if it has just begun."""
+    try:
+        handle = os.open(_held(place, session), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.read(handle, 1000).decode()
+    finally:
+        os.close(handle)
+    return None
+
+
+def _held(place: str, session: str) -> str:
+    return os.path.join(place, os.path.basename(session) + HELD)
 
 
 def _notes(place: str) -> list[tuple[str, Bridge]]:

@@ -66,6 +66,45 @@ def test_what_an_earlier_version_wrote_for_claude_code_is_removed(house: House, 
     }
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("is_upgraded", [False, True])
+def test_the_server_that_an_earlier_version_wrote_for_opencode_is_removed(
+    house: House, named: bool, is_upgraded: bool
+) -> None:
+    config = house.file(
+        "home/.config/opencode/opencode.json", '{\n  "mcp": {"mine": {"type": "local"}} // all\n}\n'
+    )
+    before = house.content()
+    memory = house.file("home/.config/errands/installed.json", "x")
+    note = {"new": False, "made": [], **({"piece": "mcp.errands"} if named else {})}
+    folder = {"folders": [str(memory.parent)]}
+    memory.write_text(json.dumps({str(config): [note], str(memory): [folder]}))
+    server = {"type": "local", "command": ["python", "-m", "errands", "client", "opencode", "mcp"]}
+    config.write_text(jsonc.put(config.read_text(), ("mcp", "errands"), server))
+
+    if is_upgraded:
+        house.install("opencode")
+        assert (
+            house.content()["home/.config/opencode/opencode.json"]
+            == before["home/.config/opencode/opencode.json"]
+        )
+        assert house.install("opencode") == []
+    house.uninstall("opencode")
+
+    assert house.content() == before
+
+
+def test_a_server_of_the_same_name_that_a_person_wrote_for_opencode_stays(house: House) -> None:
+    house.file("home/.config/opencode/opencode.json", '{"mcp": {"errands": {"type": "local"}}}\n')
+    before = house.content()
+
+    house.install("opencode")
+    assert house.content().items() > before.items()
+    house.uninstall("opencode")
+
+    assert house.content() == before
+
+
 def test_what_a_person_made_of_an_old_command_stays(house: House) -> None:
     old_installation(house)
     house.file("home/.claude/commands/tasks.md").write_text("my own words\n")

@@ -231,7 +231,7 @@ BREAKAGES = [
         old="await asyncio.wait_for(self._woken.wait(), pause)",
         new="await self._woken.wait()",
         test="clients/test_opencode.py",
-        fails_with="Timeout",
+        fails_with="TimeoutError",
     ),
     Breakage(
         "S12",
@@ -330,5 +330,13 @@ BREAKAGES = [
         old="if session is not None and self._is_lost(session):",
         new="if False:",
         test="engine/agents/test_sessions.py::test_a_session_that_its_program_lost",
+    ),
+    Breakage(
+        "S18",
+        "OpenCode is not asked whether it still has the session of a resume",
+        file="agents/opencode/session_lookup.py",
+        old="    return False\n",
+        new="    return True\n",
+        test="clients/test_opencode_agents.py::test_a_session_that_the_server_lost",
     ),
 ]

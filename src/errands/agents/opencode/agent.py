@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from errands.agents.opencode.host import Host
 from errands.agents.opencode.server import Server
+from errands.agents.opencode.session_lookup import has_session
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished, sent_by
 from errands.agents.opencode.turn_account import entries
 from errands.agents.session_log import INTERRUPTED, check_settings, forked
@@ -145,6 +146,10 @@ class OpenCode:
             pass
         context.delete_messages(session)
 
+    def knows(self, session: str, environ: Mapping[str, str], *, is_own: bool) -> bool:
+        """Return whether OpenCode still has a session; `is_own` is for an agent of OpenCode's own."""
+        return has_session(self._settings, session, environ, is_own=is_own)
+
     async def close(self) -> None:
         if self._host is not None:
             await self._host.close()
@@ -224,6 +229,8 @@ class OpenCode:
         self, session: str, words: str | None, context: AgentContext, *, again: bool = False
     ) -> Answer:
         """Send a prompt and wait for the answer; with `again`, an interrupted turn is asked to continue."""
+        if self._host is not None:
+            await self._host.hold(session, context.run)
         is_over = False
         try:
             async with self._turn(session, context) as turn:

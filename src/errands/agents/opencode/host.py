@@ -1,7 +1,8 @@
 """The host of an agent that was started from OpenCode: the person's own OpenCode, while it lives.
 
 When it is provably gone (its process has ended, and its socket refuses), a headless server on the same data
-takes over. Two processes that work on one session would answer each other for ever, so a doubt is an error.
+takes over. Two processes that work on one session would answer each other for ever, so a doubt is an error,
+and what the headless server works on is held: our plugin refuses prompts to it in every other OpenCode.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 MARK = "ERRANDS_OPENCODE"  # makes our plugin do nothing in a server that we start
 STARTING = 60.0  # seconds for a server to listen
 WAITING = 120.0  # seconds for its first reply: without a network, OpenCode tries to install a package first
-LEAVING = 5.0  # seconds in which an OpenCode that aborts its sessions is gone, if it is leaving
+HOLDING = 10.0  # seconds to begin to hold a session: who asks whether it is held locks it for a moment
+LEAVING = 5.0  # seconds in which an OpenCode that aborts its sessions closes its bridge, if it is leaving
+ENDING = 60.0  # seconds until it has ended then
 
 
 class Host:
@@ -37,6 +40,7 @@ class Host:
         self._session = session.removeprefix(bridges.SESSION)
         self._bridge: Bridge | None = None
         self._headless: asyncio.subprocess.Process | None = None
+        self._held: dict[str, int] = {}
 
     async def server(self, *, may_start: bool = True) -> Server:
         """Return the server to use: that of the OpenCode in which the session is used, or a headless one."""
@@ -61,19 +65,45 @@ class Host:
         bridge, deadline = self._bridge, time.monotonic() + LEAVING
         if bridge is None or self._headless is not None:
             return None
+        is_leaving = False
         while bridge.is_alive or not bridge.is_refused:
+            if not is_leaving and bridge.is_refused:
+                is_leaving, deadline = True, time.monotonic() + ENDING
             if time.monotonic() > deadline:
                 return None
             await asyncio.sleep(0.1)
         return await self._start(bridge.program)
+
+    async def hold(self, session: str, run: str) -> None:
+        """Keep prompts of other processes away from a session that the headless server works on."""
+        deadline = time.monotonic() + HOLDING
+        while self._headless is not None and session not in self._held:
+            handle = bridges.hold(self._notes, session, run)
+            if handle is not None:
+                self._held[session] = handle
+            elif time.monotonic() > deadline:
+                other = bridges.holder(self._notes, session)
+                raise AgentUnavailable(
+                    f"another run ({other}) works on this session; wait until it has ended"
+                )
+            else:
+                await asyncio.sleep(0.1)
 
     async def close(self) -> None:
         """Stop the headless server, if there is one."""
         if self._headless is not None and self._headless.returncode is None:
             self._headless.kill()  # it is idle: its sessions are on disk
             await self._headless.wait()
+        for session, handle in self._held.items():
+            bridges.release(self._notes, session, handle)
+        self._held.clear()
 
     async def _start(self, program: str) -> Server:
+        if not self._settings.get("takeover", True):
+            raise AgentUnavailable(
+                "OpenCode does not run, and the setting `takeover` of the agent opencode is off, so nothing "
+                "goes on without it; start OpenCode, then restart the task"
+            )
         program = program if os.path.exists(program) else shutil.which("opencode") or ""
         if not program:
             raise AgentUnavailable(

@@ -56,6 +56,7 @@ class Turn:
         self._idle: tuple[bool, float] | None = None  # whether the turn had begun, and since when
         self._partial = ""
         self._trouble: Mapping[str, Any] | None = None
+        self._over = ""  # the message with which a turn ended unfinished: it is no answer to the next prompt
 
     async def __aenter__(self) -> Turn:
         """Follow the events from now on, so that none of the next prompt is missed."""
@@ -141,7 +142,10 @@ class Turn:
             await self._check(state, answers)
             return None
         last = next((each for each in answers[-1:] if each["info"]["parentID"] == prompts[-1]), None)
+        if last and last["info"]["id"] == self._over:
+            last = None  # the next prompt is on its way
         if last and (error := last["info"].get("error")):
+            self._over = last["info"]["id"]
             raise self._error(error)
         if last and last["info"].get("finish") not in (None, "tool-calls", "unknown"):
             return Answer(text=text_of(last), usage=self._account.used)
@@ -153,6 +157,7 @@ class Turn:
         if self._idle is None or self._idle[0] != has_begun:
             self._idle = has_begun, time.monotonic()
         elif time.monotonic() - self._idle[1] > (QUIET if has_begun else SETTLE):
+            self._over = last["info"]["id"] if last else ""
             raise Unfinished("it ended without an answer" if has_begun else "it never began")
         return None
 

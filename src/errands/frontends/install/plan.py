@@ -174,9 +174,9 @@ class Memory:
     def retired_notes(self, target: Target) -> Sequence[Note] | None:
         """Return the notes of what an earlier version wrote into a file; None if it wrote nothing."""
         known = self._known.get(target.path, [])
-        if not target.retired or len(known) != len(target.retired) or any("piece" in each for each in known):
-            return None
-        return known
+        names = [each.get("piece") for each in known]
+        is_old = names in ([None] * len(target.retired), [each.name for each in target.retired])
+        return known if target.retired and is_old else None
 
     def keep(self, changes: Sequence[Change]) -> set[str]:
         """Remember the changes; return folders of an earlier version that may be empty now."""

@@ -8,6 +8,7 @@ what was launched keeps running.
     cancel     a call is not wanted any more; what it launched keeps running
     answer     what the person said to a question: yes, no, or none if no person was asked
     watch      a session is in use here: report the ends of its tasks
+    prompt     may a prompt be sent to a session of ours? -> reply, with why not
     news ->    there is something to report to a session -> ready, when it is idle
     notice ->  the report -> delivered, or not
     deleted    a session was deleted
@@ -28,7 +29,7 @@ from errands.engine.engine import Engine
 from errands.frontends.opencode.calls import Calls
 from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.opencode.reports import Reports
-from errands.ports.bridges import Bridge, data_directory, folder, keep, started
+from errands.ports.bridges import Bridge, data_directory, folder, holder, keep, started
 
 _LONGEST = 64 << 20  # bytes of one line
 _LOG = logging.getLogger("errands.opencode")
@@ -85,6 +86,8 @@ class _Service:
                 self._answers.pop(number).set_result(message)
             case {"type": "watch", "session": str(session)}:
                 self._use(session)
+            case {"type": "prompt", "id": int(number), "session": str(session)}:
+                self._send({"type": "reply", "id": number, "text": self._refusal(session)})
             case {"type": "ready", "id": int(number)}:
                 self._reports.ready(number)
             case {"type": "delivered", "id": int(number), "delivered": is_delivered}:
@@ -109,6 +112,17 @@ class _Service:
             {"type": "reply", "id": number, "text": reply.text, "failed": reply.failed, "tasks": reply.tasks}
         )
         self._reports.watch(caller["session"])  # now there is something to report
+
+    def _refusal(self, session: str) -> str:
+        """Say why a prompt to a session must wait: a headless server of ours works on it."""
+        run = holder(folder(self._engine.home.path), session)
+        if run is None:
+            return ""
+        task = run.rpartition(".")[0] or "ID"
+        return (
+            "OpenCode was closed, and Errands goes on with this agent elsewhere. Send your message again "
+            f"when it has ended (errands wait {task}), or end it first (errands cancel {task})."
+        )
 
     def _use(self, session: str) -> None:
         """Note that a session is in use in this OpenCode: it reports there, and agents of it run there."""

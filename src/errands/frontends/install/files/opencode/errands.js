@@ -18,6 +18,8 @@ const ENDS = "{ends}"
 
 const RULE = "errands*" // our questions; their names begin like this
 const LEAST = 100 // ms: whatever answers faster is a program and not a person
+const PATIENCE = 20000 // ms: no prompt waits longer for Errands
+const LONG = 20000 // ms to read what has to be typed elsewhere
 const LOOK = 2000 // ms until a session is looked at again whose idle event was missed
 const BRIDGED = /^\/(session|permission|agent|event|global\/health)(\/|$)/
 
@@ -204,6 +206,30 @@ class Shared {
     }
   }
 
+  // Refuses a prompt to a session that Errands works on in another process, because the two would answer each other
+  // for ever. Only sessions of background agents can be in use there. OpenCode does not pass on what a hook says.
+  async admit(directory, client, session) {
+    const found = await client.session.get({ path: { id: session } })
+    if (!found.data?.metadata?.errands) return
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE, { text: "" }).unref?.())
+    const asked = this.request(directory, { type: "prompt", session }).catch(() => ({ text: "" }))
+    const { text } = await Promise.race([asked, late])
+    if (!text) return
+    if (IS_RUN) console.error(text)
+    const body = { title: "Errands", message: text, variant: "error", duration: LONG }
+    await client.tui.showToast({ body }).catch(() => {})
+    throw new Error(text)
+  }
+
+  // OpenCode shows the questions of child sessions with their parent, but those of a fork nowhere.
+  async announce(client, { sessionID, permission }) {
+    const found = await client.session.get({ path: { id: sessionID } })
+    const [, task] = found.data?.metadata?.errands?.split("task:") ?? []
+    if (!task || found.data.parentID) return
+    const message = `${found.data.title} waits for your answer (${permission}): errands approve ${task}`
+    await client.tui.showToast({ body: { title: "Errands", message, variant: "warning", duration: LONG } })
+  }
+
   see({ type, properties }) {
     if (type === "session.idle") {
       for (const wake of this.busy.get(properties.sessionID) ?? []) wake()
@@ -283,11 +309,13 @@ const server = async ({ client, directory }) => {
     },
     event: async ({ event }) => {
       shared.see(event)
+      if (event.type === "permission.asked") shared.announce(client, event.properties).catch(() => {})
       if (event.type === "session.deleted")
         shared.tell(directory, { type: "deleted", session: event.properties.info?.id ?? event.properties.sessionID })
     },
     // Tasks that ended while OpenCode was not running are reported with the next message in the session.
     "chat.message": async ({ sessionID, agent }, output) => {
+      await shared.admit(directory, client, sessionID)
       shared.know(sessionID, client, output?.message?.agent ?? agent)
       shared.tell(directory, { type: "watch", session: sessionID })
     },
