@@ -156,7 +156,7 @@ def test_a_preset_that_does_not_exist_is_refused() -> None:
 
 
 def test_a_setting_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(BadValue, match="no setting 'colour'; there are arguments, command"):
+    with pytest.raises(BadValue, match="no setting 'colour'; there are agent, arguments, command"):
         Command({"colour": "blue", "lane": "agent"})
 
 

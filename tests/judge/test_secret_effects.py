@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -131,11 +130,6 @@ def test_too_many_files_to_check_are_asked_about(place: Path, monkeypatch: pytes
     assert verdict("grep -R x many", place, home=str(place.parent / "home")) == "ask"
     assert verdict("cat many/*.txt", place, home=str(place.parent / "home")) == "ask"
     assert verdict("grep -r foo many", place, home=str(place.parent / "home")) == "auto"
-
-
-@pytest.mark.skipif(shutil.which("rg") is None, reason="no rg here")
-def test_rg_that_follows_links_shows_a_secret(place: Path) -> None:
-    assert MARK in run("rg -L c0 linked", place)
 
 
 def test_rg_that_follows_links_into_secrets_is_asked_about(place: Path) -> None:

@@ -121,7 +121,8 @@ def test_a_task_that_replaces_its_files_keeps_neither_the_daemon_nor_a_reader_wa
     assert {view.id for view in client.list(Query())} == {bad.id, good.id}
     for look in (client.get, client.output, client.tail):
         look(bad.id)
-    assert finished(client, bad.id).latest.failure == "lost"
+    # Its shim may still be there to end it, or be gone.
+    assert finished(client, bad.id).latest.failure in ("lost", "signal")
 
 
 async def test_a_waiter_gets_the_error_that_ended_the_loops(

@@ -82,7 +82,8 @@ def mounts(
         if is_within(each, "/run") and os.path.exists(each):
             words += ("--ro-bind", each, each)
     words += _root_words() if os.geteuid() == 0 else ()
-    tools = [*home_tools(person)]
+    # A search path may lead to tools of the account's own home directory, whatever HOME says.
+    tools = [*home_tools(person), *home_tools(_own_home())]
     covered = [*readable, *_SYSTEM_LINKS, *tools, *projects]
     tools += _programs([*path.split(":"), *_environments(projects)], person, covered)
     for each in dict.fromkeys(tools):

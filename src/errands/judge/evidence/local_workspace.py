@@ -184,8 +184,9 @@ class LocalWorkspace:
 
     def _is_in_a_project(self, path: str) -> bool:
         """Return whether a program is in a work tree; tools in a hidden directory of the home are not."""
-        if is_within(path, self.home) and path[len(self.home) :].startswith("/."):
-            return False
+        for home in (self.home, _own_home()):
+            if home and is_within(path, home) and path[len(home) :].startswith("/."):
+                return False
         directory = os.path.dirname(path)
         project = _project(directory, self.home)
         return any(os.path.lexists(os.path.join(project, mark)) for marks in _MARKS for mark in marks)

@@ -37,8 +37,10 @@ class ReadOnly:
         self._walls = walls
         self._scratch = scratch
         for directory in (os.path.dirname(scratch), scratch):
-            if not os.path.isdir(directory):
+            try:
                 os.mkdir(directory, 0o700)
+            except FileExistsError:
+                pass  # another shim made it, or one with the same number before
         empty(scratch)  # a shim with the same number may have been killed
         walls.hide_memory()
         self._thread = _RestrictedThread(walls, walls.ruleset(writable=(scratch,), terminals=()))
