@@ -205,6 +205,7 @@ BREAKAGES = [
         old='            body["parentID"] = parent["id"]\n',
         new="",
         test="clients/test_opencode_agents.py::test_an_agent_of_opencode_answers",
+        fails_with="ValueError",
     ),
     Breakage(
         "X17",

@@ -240,7 +240,7 @@ BREAKAGES = [
         old='case {"type": "session.idle" | "permission.asked"}:',
         new='case {"type": "permission.asked"}:',
         test="clients/test_opencode.py::test_the_end_is_seen_from_the_event_of_the_idle_session",
-        fails_with="Timeout",
+        fails_with="TimeoutError",
     ),
     Breakage(
         "S13",
