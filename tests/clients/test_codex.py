@@ -103,6 +103,7 @@ def test_a_harmful_command_is_left_for_a_person_who_approves_it(person: Person) 
 @pytest.mark.spec("S8", "S17", "X5")
 def test_it_forks_its_conversation_as_it_was_when_it_asked_for_it(person: Person, model: ModelServer) -> None:
     """The fork waits until the conversation has gone on, and does not know how."""
+    known = len(model.asked)  # other tests ask the same model
     blocking = person.types("ask", "-q", "--agent", "blocking", "hold the lane").out.strip()
     person.waits_until(blocking, "state", "running")
     thread, _, _ = executed(person, "SAY marmalade")
@@ -117,9 +118,8 @@ def test_it_forks_its_conversation_as_it_was_when_it_asked_for_it(person: Person
     (person.cwd / "gate").write_text("go on")
     _, (ended,), _ = executed(person, calling("wait", id=task["id"]), "resume", thread)
     assert "recalled" in ended
-    asked = [each.text for each in model.asked if each.prompt == "RECALL marmalade"]
-    assert asked
-    assert not any("honey" in each for each in asked)
+    (asked,) = [each for each in model.asked[known:] if each.prompt == "RECALL marmalade"]
+    assert "honey" not in asked.text
     # Another conversation has another session, so it does not see the task.
     _, (others,), _ = executed(person, calling("wait", id=task["id"]))
     assert "not found" in others.lower()
