@@ -50,7 +50,7 @@ def test_hooks_that_the_own_configuration_looks_for_in_the_repository_are_found(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = repository.path.parent
-    monkeypatch.setattr(local_workspace, "_own_home", lambda: str(home))
+    monkeypatch.setattr(local_workspace, "own_home", lambda: str(home))
     (home / "more").write_text("[core]\n\thooksPath = .hooks\n")
     (home / ".gitconfig").write_text("[user]\n\tname = Ann\n[include]\n\tpath = more\n")
     clean = repository.dangers()
@@ -66,7 +66,7 @@ def test_a_program_of_the_repository_in_the_own_configuration_is_found(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = repository.path.parent
-    monkeypatch.setattr(local_workspace, "_own_home", lambda: str(home))
+    monkeypatch.setattr(local_workspace, "own_home", lambda: str(home))
     shutil.copy(repository.evil, repository.write("tools/diff", ""))
     (repository.path / "tools/diff").chmod(0o755)
     (home / ".gitconfig").write_text("[diff]\n\texternal = tools/diff\n")

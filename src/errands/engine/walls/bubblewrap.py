@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.walls.seccomp import is_known
 from errands.model.errors import BadValue
+from errands.ports.seccomp import is_known
 
 # Not from the search path: a task could put its own there.
 _PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")

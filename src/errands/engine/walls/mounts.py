@@ -8,9 +8,9 @@ directory is a private one for each project, which keeps the caches of its tools
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 
+from errands.judge.evidence.local_workspace import own_home
 from errands.judge.workspace import is_within
 from errands.model.errors import BadValue
 
@@ -51,7 +51,7 @@ _closed: dict[int, tuple[str, ...]] = {}
 def check_project(project: str, *, home: str) -> None:
     """Refuse a project that is more than a project, because all of it would be writable."""
     real = os.path.realpath(project)
-    homes = [os.path.realpath(each) for each in (_own_home(), os.environ.get("HOME", "")) if each]
+    homes = [os.path.realpath(each) for each in (own_home(), os.environ.get("HOME", "")) if each]
     # A `pwd` entry of `/` is no home directory.
     if real == "/" or any(is_within(each, real) for each in homes if each != "/"):
         raise BadValue(f"{project} is too much for a sandbox to write to; start it in a project below it")
@@ -83,7 +83,7 @@ def mounts(
             words += ("--ro-bind", each, each)
     words += _root_words() if os.geteuid() == 0 else ()
     # A search path may lead to tools of the account's own home directory, whatever HOME says.
-    tools = [*home_tools(person), *home_tools(_own_home())]
+    tools = [*home_tools(person), *home_tools(own_home())]
     covered = [*readable, *_SYSTEM_LINKS, *tools, *projects]
     tools += _programs([*path.split(":"), *_environments(projects)], person, covered)
     for each in dict.fromkeys(tools):
@@ -166,7 +166,7 @@ def _is_repository(directory: str) -> bool:
 
 def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> Iterator[str]:
     """Yield what the search path needs: its directories, and all of an installation in front of a `bin`."""
-    homes = {os.path.realpath(each) for each in (person, _own_home()) if each} - {"/"}
+    homes = {os.path.realpath(each) for each in (person, own_home()) if each} - {"/"}
     for entry in dict.fromkeys(entries):
         if not entry.startswith("/") or not os.path.isdir(entry):
             continue
@@ -254,11 +254,3 @@ def _is_empty(directory: str) -> bool:
         return not os.path.islink(directory) and not os.listdir(directory)
     except OSError:
         return False
-
-
-def _own_home() -> str:
-    """Return the home directory in the system's user database; "" if there is none."""
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_dir
-    except KeyError:
-        return ""

@@ -113,7 +113,7 @@ class LocalWorkspace:
 
     def _git_settings(self, *, own: bool) -> Iterator[str]:
         """Yield git's configuration in this person's own home, or in another, because HOME may be forged."""
-        home = _own_home()
+        home = own_home()
         for directory in (self.home, self._settings):
             if (bool(home) and is_within(self.real(directory), home)) == own:
                 yield f"{directory}/.gitconfig"
@@ -146,7 +146,7 @@ class LocalWorkspace:
 
     @property
     def is_own_home(self) -> bool:
-        home = _own_home()
+        home = own_home()
         return bool(home) and is_within(self.real(self.home), home)
 
     def stranger(self, path: str) -> str:
@@ -184,7 +184,7 @@ class LocalWorkspace:
 
     def _is_in_a_project(self, path: str) -> bool:
         """Return whether a program is in a work tree; tools in a hidden directory of the home are not."""
-        for home in (self.home, _own_home()):
+        for home in (self.home, own_home()):
             if home and is_within(path, home) and path[len(home) :].startswith("/."):
                 return False
         directory = os.path.dirname(path)
@@ -248,7 +248,7 @@ def _project(cwd: str, home: str) -> str:
     return cwd
 
 
-def _own_home() -> str:
+def own_home() -> str:
     """Return the home directory in the system's user database; "" if there is none."""
     try:
         home = os.path.realpath(pwd.getpwuid(os.geteuid()).pw_dir)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 
+from errands.ports.seccomp import is_known
 from errands.runners.system import read_only_filter
 
 TYPE_CHECKING = False
@@ -45,7 +46,7 @@ class Walls:
     def _why_not(self) -> str:
         if not self.abi:
             return "the kernel has no Landlock, or it is switched off"
-        if not read_only_filter.is_known(self._machine):
+        if not is_known(self._machine):
             return f"there is no system call filter for {self._machine}"
         if self._call(self._prctl, (_GET_SECCOMP, 0, 0, 0, 0)) < 0:
             return "the kernel has no seccomp"

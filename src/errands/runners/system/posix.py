@@ -36,7 +36,7 @@ def become_subreaper() -> None: ...
 
 
 def walls() -> Walls:
-    raise NotImplementedError(missing_walls())
+    raise OSError(missing_walls())
 
 
 def missing_walls() -> str:
