@@ -16,10 +16,22 @@ from typing import Any
 import pytest
 
 from errands.model.states import OPEN
+from tests.clients.programs import have_types
 from tests.frontends.cli.person import Person
 
 WITHIN = 180.0  # seconds, for a machine that is busy with other tests
 A_PERSON_TAKES = 0.2  # seconds to read a question: what answers faster is taken for a program
+
+
+@contextmanager
+def installed(place: Path) -> Iterator[Person]:
+    """A person who has installed Errands for OpenCode in a project, and configured nothing."""
+    person = Person(place / "errands", place / "project")
+    person.cwd.mkdir()
+    person.types("install", "opencode", "--project", "--yes")
+    have_types(person.cwd / ".opencode")
+    yield person
+    person.leaves()
 
 
 class Session:

@@ -13,8 +13,7 @@ import pytest
 from errands.model.agent.fork import PREAMBLE
 from errands.ports import bridges
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, ended, launched_in, waited_for
-from tests.clients.programs import have_types
+from tests.clients.opencode_session import Session, calling, ended, installed, launched_in, waited_for
 from tests.clients.servers import OpenCodeServer
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
@@ -26,12 +25,8 @@ pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machin
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     """A person who has installed Errands for OpenCode, and configured nothing."""
     place = tmp_path_factory.mktemp("opencode-agents")
-    person = Person(place / "errands", place / "project")
-    person.cwd.mkdir()
-    person.types("install", "opencode", "--project", "--yes")
-    have_types(person.cwd / ".opencode")
-    yield person
-    person.leaves()
+    with installed(place) as person:
+        yield person
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import calling, ended, waited_for
+from tests.clients.opencode_session import calling, ended, installed, waited_for
 from tests.clients.opencode_tui import Tui
-from tests.clients.programs import have_types, opencode_env, program
+from tests.clients.programs import opencode_env, program
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
 
@@ -23,12 +23,8 @@ WITHIN = 300.0  # seconds
 @pytest.fixture
 def person(tmp_path: Path) -> Iterator[Person]:
     """A person who has installed Errands for OpenCode, in a project."""
-    person = Person(tmp_path / "errands", tmp_path / "project")
-    person.cwd.mkdir()
-    person.types("install", "opencode", "--project", "--yes")
-    have_types(person.cwd / ".opencode")
-    yield person
-    person.leaves()
+    with installed(tmp_path) as person:
+        yield person
 
 
 @pytest.fixture

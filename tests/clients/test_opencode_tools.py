@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.opencode_session import Session, calling, is_saying, launched_in, waited_for
-from tests.clients.programs import have_types
+from tests.clients.opencode_session import Session, calling, installed, is_saying, launched_in, waited_for
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
 
@@ -30,12 +29,8 @@ TOOLS = {
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     """A person who has installed Errands for OpenCode, in a project."""
     place = tmp_path_factory.mktemp("opencode-project")
-    person = Person(place / "errands", place / "project")
-    person.cwd.mkdir()
-    person.types("install", "opencode", "--project", "--yes")
-    have_types(person.cwd / ".opencode")
-    yield person
-    person.leaves()
+    with installed(place) as person:
+        yield person
 
 
 @pytest.fixture
