@@ -185,7 +185,7 @@ BREAKAGES = [
         "A13",
         "sockets are not refused",
         file="runners/system/read_only_filter.py",
-        old="(_SOCKETS, errno.EACCES), ",
+        old="        (_SOCKETS, errno.EACCES),\n",
         new="",
         test="runners/test_read_only.py",
     ),
