@@ -221,6 +221,18 @@ def test_an_unreadable_file_is_a_problem_not_a_crash(places: Places) -> None:
         places.load()
 
 
+def test_a_deep_file_is_named_in_one_line_and_the_rest_is_still_read(places: Places) -> None:
+    places.user.write_text('[runs]\ngrace = "7s"\n')
+    places.project.write_text(f"[runs]\nshell = {'[' * 5000}{']' * 5000}")
+    found, problems = inspect(str(places.cwd), places.environ)
+
+    assert found.runs.grace == timedelta(seconds=7)
+    assert [str(each) for each in problems] == [
+        f"{places.project}: is not valid TOML: tables or lists are nested more than 32 levels deep, "
+        "which no setting needs; remove them"
+    ]
+
+
 def test_home_is_the_variable_or_the_state_directory() -> None:
     assert config.home({"ERRANDS_HOME": "/a/b", "HOME": "/h"}) == "/a/b"
     assert config.home({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == "/s/errands"

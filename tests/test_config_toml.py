@@ -97,3 +97,26 @@ def test_it_agrees_with_tomllib_on_any_text(text: str) -> None:
             toml.loads(text)
     else:
         assert toml.loads(text) == expected
+
+
+@pytest.mark.spec("X13")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[runs]\nshell = {'[' * 5000}{']' * 5000}",
+        f"[runs]\nshell = {'{a = ' * 5000}1{'}' * 5000}",
+        f"[runs]\nshell.{'.'.join('a' * 5000)} = 1",
+        f"[runs.{'.'.join('a' * 5000)}]\nx = 1",
+        f"[runs]\nshell = {'[' * 50}{']' * 50}",
+    ],
+    ids=["lists", "tables in lines", "dotted keys", "sections", "not even near the limit of Python"],
+)
+def test_a_value_that_is_nested_for_its_own_sake_is_a_mistake(text: str) -> None:
+    with pytest.raises(ValueError, match=r"nested more than 32 levels deep.*remove them"):
+        toml.loads(text)
+
+
+def test_what_settings_need_is_not_too_deep() -> None:
+    text = "x = " + "[" * 30 + "]" * 30
+
+    assert toml.loads(text) == tomllib.loads(text)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from errands.engine.engine import Engine
+from errands.engine.tracing import LONGEST
 from errands.model.options.draft import Draft
 from errands.model.text.naming import span_id
 from errands.ports.home import Home
@@ -222,3 +223,24 @@ def test_secrets_stay_here(home: Home, client: Engine, daemons: Daemons, collect
     exporter(client, home, collector).export()
     assert collector.spans
     assert secret not in json.dumps(collector.spans)
+
+
+@pytest.mark.spec("O12")
+def test_why_a_run_failed_is_sent_masked_and_short(
+    home: Home, client: Engine, daemons: Daemons, collector: Collector
+) -> None:
+    daemons.start()
+    cursor.begin(home.spans, client.tracing)
+    secret = "s3cret-0f-many-w0rds"
+    name = f"/none/{'deep/' * 1000}{secret}"
+    task = client.submit(Draft(command=(f"/none/{secret}",), name="short", env={"API_TOKEN": secret}))
+    long = client.submit(Draft(command=(name,), name="long", env={"API_TOKEN": secret}))
+    for each in (task, long):
+        assert secret in str(finished(client, each.id).latest.error)
+    exporter(client, home, collector).export()
+
+    said = executions(collector)[task.id]["status"]["message"]
+    assert "/none/[masked: API_TOKEN]" in said
+    assert secret not in json.dumps(collector.spans)
+    assert len(executions(collector)[long.id]["status"]["message"]) <= LONGEST
+    assert all(len(str(each)) <= LONGEST for each in executions(collector)[long.id]["attributes"].values())

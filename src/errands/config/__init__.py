@@ -53,6 +53,20 @@ def user_file(environ: Mapping[str, str] = os.environ) -> str:
     return os.path.join(_xdg(environ, "XDG_CONFIG_HOME", ".config"), "errands", "config.toml")
 
 
+def account_file() -> str:
+    """Return the configuration file in the home directory that the system knows; "" if there is none.
+
+    Variables are in the hands of the caller, and pointing them elsewhere must not drop the user's own rules.
+    """
+    import pwd
+
+    try:
+        path = os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, ".config", "errands", "config.toml")
+    except KeyError:
+        return ""
+    return path if os.path.isfile(path) else ""
+
+
 def project_file(cwd: str) -> str | None:
     """Find the `errands.toml` of the project that a directory belongs to, looking upwards."""
     directory = os.path.abspath(cwd)
@@ -93,15 +107,18 @@ def inspect(
     """
     user = user_file(environ)
     project = project_file(cwd if cwd is not None else _here())
+    account = account_file()
     files = [(user, False)] if os.path.isfile(user) else []
     if project is not None and project != user:
         files.append((project, True))
     variables = {name: value for name, value in environ.items() if _is_ours(name)}
-    if not files and not variables and not overrides:
+    if not files and not variables and not overrides and not account:
         return Config(), ()
     from errands.config.loader import Loader
 
     loader = Loader(user)
+    if account and not (os.path.exists(user) and os.path.samefile(account, user)):
+        loader.account(account)
     for path, is_project in files:
         loader.file(path, project=is_project)
     for name, value in variables.items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 
+from errands.config import toml
 from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
@@ -67,8 +67,8 @@ def _key(lines: list[str], number: int) -> str:
 
 def _read(text: str, instead: str | None = None) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml.loads(text)
+    except ValueError as error:
         if instead is not None:
             raise _by_hand() from None
         raise BadValue(

@@ -70,16 +70,27 @@ class Loader:
     def _problem(self, source: str, key: str, advice: str) -> None:
         self.problems.append(Problem(source=source, key=key, advice=advice))
 
-    def file(self, path: str, *, project: bool) -> None:
+    def _tree(self, path: str) -> dict[str, Any]:
         try:
             with open(path, "rb") as stream:
-                tree = toml.loads(stream.read().decode().replace("\r\n", "\n"))
+                return toml.loads(stream.read().decode().replace("\r\n", "\n"))
         except FileNotFoundError:
-            return self._problem(path, "", "file not found")
+            self._problem(path, "", "file not found")
         except (OSError, UnicodeDecodeError) as error:
-            return self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
+            self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
         except ValueError as error:
-            return self._problem(path, "", f"is not valid TOML: {error}")
+            self._problem(path, "", f"is not valid TOML: {error}")
+        return {}
+
+    def account(self, path: str) -> None:
+        """Read only the rules that ask and deny from the account's own file: variables name another one."""
+        rules = self._tree(path).get("approval")
+        for name in ("ask", "deny"):
+            if isinstance(rules, dict) and name in rules:
+                self.value(path, "approval", name, rules[name])
+
+    def file(self, path: str, *, project: bool) -> None:
+        tree = self._tree(path)
         for section, table in tree.items():
             if section not in self.values:
                 what = "section" if isinstance(table, dict) else "key outside every section"

@@ -12,18 +12,41 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+DEEPEST = 32  # levels of tables and lists; printing a value that is nested thousands of times would fail
+_TOO_DEEP = f"tables or lists are nested more than {DEEPEST} levels deep, which no setting needs; remove them"
+
+
 class _NotSimpleError(Exception):
     """Only `tomllib` can tell what this means."""
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse a document; a mistake in it is a ValueError."""
+    """Parse a document; a mistake in it is a ValueError, and so is nesting that no setting needs."""
     try:
-        return _simple(text)
+        tree = _simple(text)
     except _NotSimpleError:
-        import tomllib
+        tree = _anything(text)
+    level: list[Any] = [tree]
+    for _ in range(DEEPEST):
+        level = [
+            each
+            for outer in level
+            if isinstance(outer, dict | list)
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return tree
+    raise ValueError(_TOO_DEEP)
 
+
+def _anything(text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
         return tomllib.loads(text)
+    except RecursionError:
+        # The traceback of a thousand frames says nothing that the message does not.
+        raise ValueError(_TOO_DEEP) from None
 
 
 def _simple(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.span import caller, spans_of
 from errands.model.text.naming import EXECUTE, START, span_id
+from errands.text import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +16,31 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.span import Span
+    from errands.model.text.mask import Mask
     from errands.model.view import View
     from errands.ports.store import Store
     from errands.ports.store.retention import Traced
 
 
+LONGEST = 4096  # characters of one text in a span; collectors refuse or cut what is much longer
+
+
 def _ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
     return tuple(span_id(run_id, created_at, name) for name in (EXECUTE, START))
+
+
+def _shown(span: Span, mask: Mask) -> Span:
+    """Mask and bound every text of a span: names and errors may be the words of a model or a program."""
+
+    def text(value: str) -> str:
+        return clip(mask.text(value), LONGEST)
+
+    facts = {
+        name: text(each) if isinstance(each, str) and name != "task.id" else each
+        for name, each in span.attributes.items()
+    }
+    error = None if span.error is None else text(span.error)
+    return evolve(span, name=text(span.name), attributes=facts, error=error)
 
 
 class Tracing:
@@ -79,8 +98,8 @@ class Tracing:
         action = self._store.task(view.id).action
         environ = {**self._store.environment(action.environment), **action.env}
         mask = Mask(environ)
-        shown = evolve(view, command=mask.text(view.command), description=mask.text(view.description))
-        return spans_of(shown, self._store.events(view.id), caller(environ), only=only)
+        spans = spans_of(view, self._store.events(view.id), caller(environ), only=only)
+        return [_shown(each, mask) for each in spans]
 
     def _parent(self, view: View) -> View | None:
         """Return the task whose run submitted this one, if it is still there."""

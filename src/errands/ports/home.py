@@ -6,8 +6,10 @@ so it imports next to nothing.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 
 from errands.model.errors import HomeError
 from errands.model.record import record
@@ -103,6 +105,42 @@ class Home:
     def run(self, run_id: str) -> str:
         """The directory of a run."""
         return f"{self.path}/runs/{run_id}"
+
+
+def make_home(path: str) -> None:
+    """Create a home, for its owner alone whatever the umask; refuse a place where others could replace it."""
+    if os.path.isdir(path):
+        return
+    above, missing = path, []
+    while not os.path.lexists(above):
+        missing.append(above)
+        above = os.path.dirname(above)
+    if loose := loose_parent(path):
+        raise HomeError(
+            f"cannot make {path}: everyone may rename what is in {loose}; "
+            f"run `chmod o-w {loose}`, or set ERRANDS_HOME to a directory elsewhere"
+        )
+    for each in reversed(missing):
+        try:
+            os.mkdir(each, 0o700)  # the parents too, unlike `makedirs`
+        except FileExistsError:
+            if not os.path.isdir(each):
+                raise
+    if not os.path.isdir(path):
+        raise FileExistsError(errno.EEXIST, "not a directory", path)
+
+
+def loose_parent(path: str) -> str:
+    """Return a directory above a path in which every user may rename what others own; "" if there is none."""
+    above = os.path.realpath(path)
+    while (above := os.path.dirname(above)) != "/":
+        try:
+            mode = os.stat(above).st_mode
+        except OSError:
+            continue
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return above
+    return ""
 
 
 def scratch_of(run_directory: str, shim: int) -> str:

@@ -213,3 +213,14 @@ def test_a_narrow_list_keeps_the_time_left_and_clips_the_description(
 
     assert re.search(r" 75% · \S+ left", plain(listed))
     assert "pack pack p…" in plain(listed)
+
+
+@pytest.mark.spec("O15")
+def test_json_cannot_control_the_terminal_either(person: Person) -> None:
+    evil = "x\x9b31m\u202egnp.exe\u2066\x7f\U000e0041"
+    task_id = person.finishes("--description", evil, "true")
+
+    for words in (["show", task_id], ["ls"], ["trace", task_id], ["audit", task_id]):
+        said = person.types(*words, "--json").out
+        assert [c for c in said if c in evil and not c.isprintable()] == []
+    assert person.sees(task_id)["description"] == evil

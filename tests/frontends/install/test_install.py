@@ -240,6 +240,47 @@ def test_links_and_file_modes_stay(house: House) -> None:
     assert sorted(os.listdir(real.parent)) == ["mcp.json"]
 
 
+@pytest.mark.spec("X5")
+def test_a_link_is_shown_with_the_file_that_would_change(house: House) -> None:
+    real = house.file("dotfiles/mcp.json", "{}\n")
+    link = house.file("home/.cursor/mcp.json")
+    link.parent.mkdir(parents=True)
+    link.symlink_to(real)
+    ((path, diff),) = house.installation("cursor").plan(removing=False)
+
+    assert path == str(link)
+    assert diff[1] == f"+++ {link} -> {real}"
+
+
+@pytest.mark.spec("X5")
+@pytest.mark.parametrize("name", [".cursor", ".cursor/mcp.json"])
+def test_a_project_cannot_lead_an_installation_out_of_itself(house: House, name: str) -> None:
+    outside = house.file("home/precious/mcp.json", "{}\n")
+    link = house.project / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside.parent if name == ".cursor" else outside)
+
+    for removing in (False, True):
+        with pytest.raises(BadValue, match=f"nothing was written: .* would change {outside}"):
+            house.installation("cursor", project=True).plan(removing=removing)
+    assert outside.read_text() == "{}\n"
+
+    link.unlink()
+    inside = house.file("project/real/mcp.json", "{}\n")
+    link.symlink_to(inside.parent if name == ".cursor" else inside)
+    assert house.install("cursor", project=True) == [str(house.project / ".cursor" / "mcp.json")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write files of others")
+def test_the_owner_of_a_file_stays(house: House) -> None:
+    config = house.file("home/.cursor/mcp.json", "{}\n")
+    os.chown(config, 12345, 12346)
+    house.install("cursor")
+
+    assert "errands" in config.read_text()
+    assert (config.stat().st_uid, config.stat().st_gid) == (12345, 12346)
+
+
 def test_a_new_file_has_the_default_mode(house: House) -> None:
     mask = os.umask(0o077)
     try:

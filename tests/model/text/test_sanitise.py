@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from errands.model.text.sanitise import Stream, fence, line, visible, without_fenced
+from errands.model.text.sanitise import Stream, escape_json, fence, line, visible, without_fenced
 
 pytestmark = [pytest.mark.spec("O15"), pytest.mark.fault("F35")]
 
@@ -234,3 +235,12 @@ def test_no_text_can_close_its_fence(pieces: list[str]) -> None:
 def test_a_boundary_that_could_be_met_by_chance_is_refused(boundary: str) -> None:
     with pytest.raises(ValueError, match="boundary"):
         fence("x", boundary=boundary)
+
+
+@given(HOSTILE)
+def test_json_means_the_same_and_has_nothing_that_a_terminal_obeys(text: str) -> None:
+    written = escape_json(json.dumps([text], ensure_ascii=False))
+
+    assert json.loads(written) == [text]
+    assert not controls(written)
+    written.encode()

@@ -110,6 +110,14 @@ BREAKAGES = [
         test="judge/test_judge.py",
     ),
     Breakage(
+        "A9",
+        "a caller that sets XDG_CONFIG_HOME loses the rules that deny",
+        file="config/__init__.py",
+        old="        loader.account(account)\n",
+        new="        pass\n",
+        test="test_config_account.py::test_rules_that_deny_stay",
+    ),
+    Breakage(
         "A10",
         "a question can be answered twice",
         file="stores/sqlite/approvals.py",

@@ -143,6 +143,22 @@ BREAKAGES = [
         test="engine/test_output.py::test_secrets_of_the_environment_are_masked_in_shown_output",
     ),
     Breakage(
+        "O12",
+        "the reason of a failed run goes to a collector as it is",
+        file="engine/tracing.py",
+        old="error = None if span.error is None else text(span.error)",
+        new="error = span.error",
+        test="telemetry/test_exporting.py::test_why_a_run_failed",
+    ),
+    Breakage(
+        "O12",
+        "the umask decides who can read the directories above a new home",
+        file="ports/home.py",
+        old="            os.mkdir(each, 0o700)  # the parents too, unlike `makedirs`\n",
+        new="            os.makedirs(path, 0o700)\n",
+        test="frontends/cli/test_private_home.py",
+    ),
+    Breakage(
         "O13",
         "the finished tasks of a living session are removed",
         file="stores/sqlite/retention.py",
@@ -173,6 +189,14 @@ BREAKAGES = [
         old='body = visible(text).replace(boundary, "[...]")',
         new="body = visible(text)",
         test="model/text/test_sanitise.py::test_no_text_can_close_its_fence",
+    ),
+    Breakage(
+        "O15",
+        "JSON that is printed can reorder what is read",
+        file="frontends/cli/context.py",
+        old="escape_json(json.dumps(thing, ensure_ascii=False))",
+        new="json.dumps(thing, ensure_ascii=False)",
+        test="frontends/cli/test_terminal.py::test_json_cannot",
     ),
     Breakage(
         "O16",

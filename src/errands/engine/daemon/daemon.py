@@ -13,14 +13,14 @@ from errands.config import Config
 from errands.engine.daemon.lock import DaemonLock
 from errands.engine.daemon.loops import Loops
 from errands.model.errors import ErrandsError
-from errands.ports.home import Home
+from errands.ports.home import Home, make_home
 
 _LOG = logging.getLogger("errands.daemon")
 
 
 def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Loops]) -> int:
     """Run the daemon in this process until a signal stops it; return 0 also if another one runs already."""
-    os.makedirs(home.path, mode=0o700, exist_ok=True)
+    make_home(home.path)
     lock = DaemonLock(home)
     if not lock.take("daemon", config.lanes, boot=boot):
         _LOG.info("another daemon runs in %s; nothing to do", home.path)

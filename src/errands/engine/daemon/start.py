@@ -8,6 +8,7 @@ import time
 
 from errands.engine.bell_client import BellClient
 from errands.model.errors import DaemonError
+from errands.ports.home import make_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ READY_WITHIN = 10.0  # seconds
 
 def start(home: Home) -> None:
     """Start the daemon in the background and return when it answers, or say why it does not."""
-    os.makedirs(home.path, mode=0o700, exist_ok=True)
+    make_home(home.path)
     child = _spawn(home)
     deadline = time.monotonic() + READY_WITHIN
     bell = BellClient(home.bell)

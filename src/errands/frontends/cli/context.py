@@ -189,10 +189,12 @@ class Context:
         self.print_json({**flat, **more})
 
     def print_json(self, thing: Mapping[str, Any]) -> None:
-        """Print an object as one line of JSON."""
+        """Print an object as one line of JSON, which a terminal shows as it is."""
         import json
 
-        sys.stdout.write(json.dumps(thing, ensure_ascii=False) + "\n")
+        from errands.model.text.sanitise import escape_json
+
+        sys.stdout.write(escape_json(json.dumps(thing, ensure_ascii=False)) + "\n")
 
     def mark_shown(self, view: View) -> None:
         """Record that the end of a task was shown, so that it is not reported to us again."""

@@ -23,6 +23,7 @@ class Installation:
 
     def __init__(self, targets: tuple[Target, ...], place: Place) -> None:
         self._targets = targets
+        self._project = place.project
         self._memory = Memory(place.config("errands", "installed.json"))
         self._changes: Sequence[Change] = ()
         self._removing = False
@@ -34,6 +35,8 @@ class Installation:
     def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
         """Return what would change, as a diff of each file."""
         self._removing = removing
+        if self._project is not None:
+            plan.check_links(self._targets, self._project)
         make = plan.removal if removing else plan.installation
         self._changes = make(self._targets, self._memory)
         return [(each.path, each.diff()) for each in self._needed]

@@ -50,9 +50,27 @@ class Change:
     def diff(self) -> list[str]:
         """Return the change as a unified diff."""
         old, new = ((each or "").splitlines() for each in (self.before, self.after))
-        source = "/dev/null" if self.before is None else self.path
-        target = "/dev/null" if self.after is None else self.path
+        place = os.path.realpath(self.path)
+        shown = self.path if place == self.path else f"{self.path} -> {place}"
+        source = "/dev/null" if self.before is None else shown
+        target = "/dev/null" if self.after is None else shown
         return list(difflib.unified_diff(old, new, source, target, lineterm=""))
+
+
+def check_links(targets: Sequence[Target], project: str) -> None:
+    """Refuse to follow links out of a project: its author chose them, and not the person who installs."""
+    root = os.path.realpath(project)
+    for target in targets:
+        place = os.path.realpath(target.path)
+        if _is_within(target.path, project) and not _is_within(place, root):
+            raise BadValue(
+                f"nothing was written: {target.path} is behind a symbolic link and would change {place}, "
+                "outside of the project; replace the link by a file, or install without --project"
+            )
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
 
 
 def installation(targets: Sequence[Target], memory: Memory) -> list[Change]:
@@ -126,7 +144,7 @@ def carry_out(changes: Sequence[Change]) -> None:
             raise ErrandsError(f"{change.path} was changed meanwhile, and nothing was written; try again")
     for change in changes:
         if change.after is None:
-            os.unlink(change.path)
+            os.unlink(os.path.realpath(change.path))
         else:
             _write(change.path, change.after)
 
@@ -224,7 +242,7 @@ def _read(path: str) -> str | None:
 
 
 def _write(path: str, text: str) -> None:
-    """Replace a file in one step, keeping a symbolic link and the file mode."""
+    """Replace a file in one step, keeping a symbolic link, the owner and the file mode."""
     place = os.path.realpath(path)
     os.makedirs(os.path.dirname(place), exist_ok=True)
     handle, draft = tempfile.mkstemp(prefix=".errands-", dir=os.path.dirname(place))
@@ -233,7 +251,13 @@ def _write(path: str, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, os.stat(place).st_mode & 0o7777 if os.path.exists(place) else _default_mode())
+        mode = _default_mode()
+        if os.path.exists(place):
+            known, ours = os.stat(place), os.stat(draft)
+            mode = known.st_mode & 0o7777
+            if (known.st_uid, known.st_gid) != (ours.st_uid, ours.st_gid):
+                os.chown(draft, known.st_uid, known.st_gid)
+        os.chmod(draft, mode)
         os.replace(draft, place)
     except BaseException:
         os.unlink(draft)
@@ -241,6 +265,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _can_write(path: str) -> bool:
+    path = os.path.realpath(path)
     folder = os.path.dirname(path)
     while folder and not os.path.exists(folder):
         folder = os.path.dirname(folder)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from typing import Any
 
+from errands.config import toml
 from errands.model.errors import BadValue
 
 
 def read(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml.loads(text)
+    except ValueError as error:
         raise BadValue(str(error)) from None
 
 

@@ -47,6 +47,13 @@ def line(text: str | bytes) -> str:
     return "".join(repr(c)[1:-1] if ord(c) in _REMOVED or c in "\a\t\n\r\x1b" else c for c in shown)
 
 
+def escape_json(text: str) -> str:
+    """Spell out in JSON what would control a terminal or reorder what is read; the meaning stays."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(_json_escape(c) if ord(c) in _REMOVED or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
 def fence(text: str | bytes, *, boundary: str, label: str = "output") -> str:
     """Wrap text as data for an agent, between two lines that only the owner of the boundary can write."""
     if len(boundary) < 8 or not (boundary.isascii() and boundary.isalnum()):
@@ -167,6 +174,12 @@ class Stream:
             return ""
         self._coloured = bool(codes.strip("0;"))
         return f"{_ESC}[{codes}m"
+
+
+def _json_escape(character: str) -> str:
+    # A character beyond the first plane is two numbers in JSON.
+    units = memoryview(character.encode("utf-16-le", "surrogatepass")).cast("H")
+    return "".join(f"\\u{each:04x}" for each in units)
 
 
 def _text(text: str | bytes, errors: str = "replace") -> str:

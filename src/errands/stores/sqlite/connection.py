@@ -13,6 +13,7 @@ import stat
 import time
 
 from errands.model.errors import HomeError, StoreError, StoreTooNew, StoreUnreadable, StoreUnwritable
+from errands.ports.home import make_home
 from errands.stores.sqlite.migrations import MIGRATIONS, statements
 
 TYPE_CHECKING = False
@@ -143,7 +144,7 @@ def _prepare(path: str, *, new: bool) -> None:
     """Create the directory and the file so that only their owner can read them."""
     folder = os.path.dirname(path)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_home(folder)
         facts = os.stat(folder)
         if facts.st_uid != os.geteuid():
             raise HomeError(

@@ -18,7 +18,7 @@ from errands.frontends.cli.doctor import fail, ok, warn
 from errands.frontends.cli.doctor.clients import client_findings
 from errands.model.errors import ErrandsError
 from errands.model.text.duration import spoken
-from errands.ports.home import is_locked
+from errands.ports.home import is_locked, loose_parent
 from errands.ports.rundir import record_path
 from errands.ports.store import Query
 from errands.text import plural, size
@@ -71,6 +71,8 @@ def _permissions(context: Context) -> Iterator[Finding]:
         for finding in _permission(path, most)
     ]
     yield from found or [ok(f"only you can read {home.path}")]
+    if loose := loose_parent(home.path):
+        yield warn(f"every user may rename {home.path}, because of the mode of {loose}", f"chmod o-w {loose}")
 
 
 def _future_home(path: str) -> Finding:
@@ -83,6 +85,8 @@ def _future_home(path: str) -> Finding:
     if not os.access(place, os.W_OK | os.X_OK):
         advice = "make it writable, or set ERRANDS_HOME to a directory that is"
         return fail(f"cannot use {path} for the store: {place} is not writable", advice)
+    if loose := loose_parent(path):
+        return fail(f"cannot make {path}: everyone may rename what is in {loose}", f"chmod o-w {loose}")
     return ok(f"{path} does not exist yet; the first task creates it")
 
 

@@ -1,0 +1,60 @@
+"""The home is private: whatever the umask is, and wherever it is made."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.frontends.cli.person import COMMAND, Person
+
+pytestmark = pytest.mark.spec("O12")
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Person]:
+    (tmp_path / "project").mkdir()
+    someone = Person(tmp_path / "new" / "state" / "errands", tmp_path / "project")
+    yield someone
+    someone.leaves()
+
+
+def test_nothing_is_open_to_others_although_the_umask_is_0(person: Person, tmp_path: Path) -> None:
+    words = [*COMMAND, "run", "--yes", "--wait", "touch file; mkdir folder"]
+    subprocess.run(words, cwd=person.cwd, env=person.environ, umask=0, check=True, timeout=60)
+    made = [tmp_path / "new", *(tmp_path / "new").rglob("*")]
+    folders = [each for each in made if each.is_dir() and "folder" not in each.parts]
+
+    assert {tmp_path / "new" / "state", person.home, person.home / "runs"} < set(folders)
+    assert {stat.S_IMODE(each.stat().st_mode) & 0o077 for each in folders} == {0}
+    ours = [each for each in made if each.is_file() and each.name != "file"]
+    assert person.home / "errands.db" in ours
+    assert [each for each in ours if stat.S_IMODE(each.stat().st_mode) & 0o077] == []
+
+
+def test_a_home_is_not_made_where_everyone_could_replace_it(person: Person, tmp_path: Path) -> None:
+    shared = tmp_path / "new"
+    shared.mkdir()
+    shared.chmod(0o777)
+    said = person.types("run", "true", code=None)
+
+    assert said.code != 0
+    assert f"everyone may rename what is in {shared}; run `chmod o-w {shared}`" in said.err
+    assert list(shared.iterdir()) == []
+    assert f"chmod o-w {shared}" in person.types("doctor", code=None).out
+
+    shared.chmod(0o1777)  # as /tmp: only owners rename what is in it
+    person.finishes("true")
+    assert stat.S_IMODE(os.stat(shared / "state").st_mode) == 0o700
+
+
+def test_doctor_warns_of_a_home_that_everyone_could_replace(person: Person, tmp_path: Path) -> None:
+    person.finishes("true")
+    assert "may rename" not in person.types("doctor", code=None).out
+
+    (tmp_path / "new").chmod(0o777)
+    assert f"every user may rename {person.home}" in person.types("doctor", code=None).out
