@@ -6,23 +6,29 @@ BIN := .venv/bin
 VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
 PACKAGES := tools/packages/agents/installed
+WHEELS := tools/wheels/downloaded
 # Tests wait for processes more than they compute: three at once keep two cores busy.
 AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test again check bench chaos fuzz conformance spec prove docs fmt clean
+.PHONY: help demo test test-clients again check bench chaos fuzz conformance spec prove docs site dist lock fmt clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
 
-test: $(VENV) $(PROGRAMS) $(PACKAGES) ## Run the tests, a minute of chaos included
+test: $(VENV) ## Run the tests of our own code, a minute of chaos included
 	-@tools/apt bubblewrap
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --ignore tests/clients
+
+test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
+	-@tools/apt bubblewrap tmux
+	@rm -f .pytest_cache/v/cache/lastfailed
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope tests/clients
 
 again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many
 	@$(BIN)/python -m tests.again
@@ -56,14 +62,25 @@ prove: $(VENV) $(PROGRAMS) ## Break each requirement on purpose, and see its tes
 docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference
 
+site: $(VENV) ## Build the documentation as a web site in build/site
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site
+
+dist: $(VENV) ## Build the source archive and the wheel in dist
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation
+
+lock: $(VENV) ## Take the newest versions of all dependencies into tools/lock.txt
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --all-extras --group dev --no-header --no-annotate \
+	--output-file tools/lock.txt pyproject.toml
+
 fmt: $(VENV) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 clean: ## Remove what the other targets made
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules tools/packages/*/
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules tools/packages/*/ tools/wheels
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV): pyproject.toml bin/errands tools/venv
+$(VENV): pyproject.toml bin/errands tools/venv tools/lock.txt
 	@PYTHON='$(PYTHON)' tools/venv
 	@touch $@
 
@@ -75,3 +92,7 @@ $(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
 $(PACKAGES): tools/environments $(wildcard tools/packages/*.txt) | $(VENV)
 	@if tools/environments; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
 	else echo '*** the tests with these packages are skipped, and counted at the end; tools/environments tries again' >&2; fi
+
+$(WHEELS): tools/wheelhouse tools/lock.txt | $(VENV)
+	@if tools/wheelhouse; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
+	else echo '*** the tests that install the wheel are skipped, and counted at the end; tools/wheelhouse tries again' >&2; fi

@@ -1,7 +1,7 @@
 """The official conformance suite of the Model Context Protocol, against a server built on our own layer.
 
 Each scenario is a test of its own, and is listed with its verdict at the end of a run. Those that do not
-apply to us are listed in docs/mcp.md, with the reason; a scenario in neither place fails the tests.
+apply to us are listed in docs/reference/mcp.md, with the reason; a scenario in neither place fails the tests.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ OWN_FORM = (
 
 def not_applicable() -> dict[str, str]:
     """Return which scenarios do not apply, and why, from the documentation."""
-    _, _, below = (PLACE / "docs" / "mcp.md").read_text().partition("| what does not apply | why |\n")
+    _, _, below = (
+        (PLACE / "docs" / "reference" / "mcp.md").read_text().partition("| what does not apply | why |\n")
+    )
     rows = re.findall(r"^\| `([^`|]+)` \| ([^|]+) \|$", below.partition("\n\n")[0], re.MULTILINE)
     return dict(rows)
 
@@ -251,6 +253,6 @@ def test_every_scenario_of_an_era_was_run_in_it(found: dict[str, Checks]) -> Non
 
 
 def test_the_document_counts_the_scenarios() -> None:
-    text = " ".join((PLACE / "docs" / "mcp.md").read_text().split())
+    text = " ".join((PLACE / "docs" / "reference" / "mcp.md").read_text().split())
 
     assert f"{len(OLDER) + len(BOTH)} of the older era and {len(BOTH) + len(NEW)} of the newer" in text

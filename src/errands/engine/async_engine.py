@@ -318,7 +318,9 @@ def drafted(command: Any, options: Mapping[str, Any]) -> Draft:
         return command
     for name in options:
         if name not in BY_NAME and name != "prompt":
-            raise BadValue(f"unknown option {name!r}{did_you_mean(name, BY_NAME)}; see docs/python.md")
+            raise BadValue(
+                f"unknown option {name!r}{did_you_mean(name, BY_NAME)}; see docs/reference/python.md"
+            )
     return Draft(command=command, **options)
 
 

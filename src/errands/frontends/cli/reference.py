@@ -1,4 +1,4 @@
-"""The reference: docs/cli.md, and the tables of docs/configuration.md and docs/python.md.
+"""The reference: docs/reference/cli.md, tables of other pages, and what is installed for man and the shells.
 
 `python -m errands.frontends.cli.reference` writes them, `--check` fails when they are not up to date.
 """
@@ -11,8 +11,10 @@ from pathlib import Path
 from errands import config
 from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS, OF_RECURRING
 from errands.frontends.cli.help import explained, spelled, usage_lines
+from errands.frontends.cli.manual import manual
 from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import GROUPS, load
+from errands.frontends.cli.verbs.completion import SCRIPTS
 from errands.model.options.table import OPTIONS
 from errands.model.states import FAILURES, RUN_MOVES, SKIPS, TASK_MOVES
 
@@ -22,10 +24,18 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.parser import Verb
 
-PLACE = Path("docs/cli.md")
-SETTINGS = Path("docs/configuration.md")
-DESIGN = Path("docs/design.md")
-PYTHON = Path("docs/python.md")
+PLACE = Path("docs/reference/cli.md")
+SETTINGS = Path("docs/reference/configuration.md")
+DESIGN = Path("docs/explanation/design.md")
+PYTHON = Path("docs/reference/python.md")
+# Installed as it is beside the program, where shells and man look.
+SHARE = Path("share")
+MANUAL = SHARE / "man/man1/errands.1"
+COMPLETIONS = {
+    "bash": SHARE / "bash-completion/completions/errands",
+    "zsh": SHARE / "zsh/site-functions/_errands",
+    "fish": SHARE / "fish/vendor_completions.d/errands.fish",
+}
 
 HEAD = """\
 # The command line
@@ -36,20 +46,20 @@ A task has an id such as `pytest-7k2m4x`; a unique prefix is enough everywhere. 
 after the other words; what follows `--` is not an option. Durations are written `500ms`, `30s`, `5m`,
 `1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`; a bare number means seconds or bytes, but `clear --older` requires
 a unit. `--json` prints one object, or one object per line.
+"""
 
-## Exit codes
+EXIT_CODES = {
+    "0": "it worked; the task completed",
+    "1": "it failed",
+    "2": "the command line or the configuration is wrong",
+    "3": "there is no such task or template",
+    "4": "it was not approved: the task waits for approval, was rejected, or a rule forbids it",
+    "124": "the task had not ended when the wait timed out",
+    "125": "the run was lost, interrupted or skipped",
+    "128+n": "it died by signal n; 130 after Ctrl-C",
+}
 
-| code | meaning |
-|---|---|
-| 0 | it worked; the task completed |
-| 1 | it failed |
-| 2 | the command line or the configuration is wrong |
-| 3 | there is no such task or template |
-| 4 | it was not approved: the task waits for approval, was rejected, or a rule forbids it |
-| 124 | the task had not ended when the wait timed out |
-| 125 | the run was lost, interrupted or skipped |
-| 128+n | it died by signal n; 130 after Ctrl-C |
-
+ENDINGS = """\
 `wait` and `run --wait` end with the task's own exit code.
 
 What `wait`, `run --wait` or `ask --wait` has shown of a task of your own session counts as delivered:
@@ -60,11 +70,19 @@ they do not count.
 
 def reference() -> str:
     """Write the whole reference."""
-    parts = [HEAD, "\n".join(_fields()) + "\n"]
+    parts = [HEAD, "\n".join(_exit_codes()) + "\n", ENDINGS, "\n".join(_fields()) + "\n"]
     for title, names in GROUPS:
         parts.append(f"## {title}\n")
         parts += ["\n".join(_section(load(name))) + "\n" for name in names]
     return "\n".join(parts)
+
+
+def _exit_codes() -> Iterator[str]:
+    yield "## Exit codes"
+    yield ""
+    yield "| code | meaning |"
+    yield "|---|---|"
+    yield from (f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
 
 
 def _fields() -> Iterator[str]:
@@ -213,6 +231,8 @@ def main() -> int:
         SETTINGS: settings(SETTINGS.read_text(encoding="utf-8")),
         PYTHON: options(PYTHON.read_text(encoding="utf-8")),
         DESIGN: states(DESIGN.read_text(encoding="utf-8")),
+        MANUAL: manual(EXIT_CODES),
+        **{place: f"{SCRIPTS[shell].strip()}\n" for shell, place in COMPLETIONS.items()},
     }
     stale = [
         page
@@ -224,6 +244,7 @@ def main() -> int:
             print(f"{page} is not up to date: run 'make docs'", file=sys.stderr)
         return 1 if stale else 0
     for page in stale:
+        page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(pages[page], encoding="utf-8")
     return 0
 

@@ -205,7 +205,7 @@ OPTIONS = (
             metavar="SOURCE:SUBJECT", group="recurring", completes="sources", longest=4096,
             tool="run it whenever this happens: file:src/**/*.py, command:git rev-parse HEAD"),
     _option("on_options", "settings", "--on-option",
-            "an option of the event source, such as every=1m or events=created (docs/events.md)",
+            "an option of the event source, such as every=1m or events=created (docs/how-to/events.md)",
             group="recurring", needs=("on",)),
     _option("debounce", "duration", "--debounce", "run once nothing more has happened for this long",
             group="recurring", needs=("on",), least=timedelta(), default="2s"),

@@ -29,7 +29,7 @@ def client_findings(context: Context) -> Iterator[Finding]:
             yield warn(
                 f"OpenCode has not installed {PACKAGE} in {folder} yet: without a network, its first "
                 "request waits 70 s at each start",
-                "start OpenCode once while you are online (see docs/opencode.md)",
+                "start OpenCode once while you are online (see docs/how-to/opencode.md)",
             )
 
 

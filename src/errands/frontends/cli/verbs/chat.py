@@ -38,7 +38,7 @@ VERBS = (
         details="The agent answers what you type; a line that starts with a slash is a command (/help lists "
         "them). Results, proposals and questions from background tasks appear above your input line, and the "
         "agent gets them with your next message. Ctrl-C interrupts an answer, Ctrl-D quits. Without a "
-        "terminal, each line of input is a message or a command. See docs/chat.md.",
+        "terminal, each line of input is a message or a command. See docs/how-to/chat.md.",
         options=(
             Option(flags=("--agent",), metavar="NAME", help="the agent to talk to (default agents.default)"),
             Option(flags=("--model",), metavar="MODEL", help="the model to use"),

@@ -60,7 +60,8 @@ _errands() {
             _describe -V errands found ;;
     esac
 }
-compdef _errands errands
+# Installed as a function, this file is the completion itself; sourced, it registers one.
+if [[ $funcstack[1] == _errands ]]; then _errands "$@"; else compdef _errands errands; fi
 """
 
 FISH = r"""

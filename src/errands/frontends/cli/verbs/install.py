@@ -128,9 +128,8 @@ VERBS = (
         "task ends; OpenCode gets a plugin with the tools, which reports results. --trust also writes the "
         "client's own setting that lets it use our tools without asking, because Errands asks for itself. "
         "If the package that the server needs is missing, nothing is written; --print works anyway (see "
-        "docs/clients.md). `service` makes systemd or launchd start the daemon at boot or login, so that "
-        "schedules survive a "
-        "reboot (see docs/schedules.md).",
+        "docs/how-to/clients.md). `service` makes systemd or launchd start the daemon at boot or login, so "
+        "that schedules survive a reboot (see docs/how-to/schedules.md).",
         options=(
             *_WHERE,
             Option(

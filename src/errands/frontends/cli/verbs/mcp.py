@@ -25,7 +25,7 @@ VERBS = (
         details="Over stdio, the client starts the server, which ends with the client; the tasks it launched "
         "continue. Over HTTP, it listens on this machine, prints its address, and requires a bearer token: "
         "the one in mcp/token of the home, or ERRANDS_MCP_TOKEN. A client sees the tasks of its own session, "
-        "which is ERRANDS_SESSION, or else its name and directory. See docs/mcp.md.",
+        "which is ERRANDS_SESSION, or else its name and directory. See docs/reference/mcp.md.",
         options=(
             Option(
                 flags=("--dialect",),

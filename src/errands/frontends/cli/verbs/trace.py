@@ -116,7 +116,7 @@ VERBS = (
         run=trace,
         details="The tree starts at the first launch and contains everything launched from it. A later run "
         "of a task is a trace of its own, linked to the earlier one. No setup is needed; to send spans to a "
-        "collector as well, see docs/tracing.md.",
+        "collector as well, see docs/how-to/tracing.md.",
         options=(
             Option(flags=("--span",), metavar="SPAN", help="find the task by the id of a span"),
             JSON,
