@@ -252,7 +252,7 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_every_setting_of_the_systems_users_migrate_from_is_mapped(name: str) -> None:
-    page = Path(__file__).parents[1] / "docs" / "configuration.md"
+    page = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
     table = page.read_text().partition("## Coming from elsewhere")[2]
 
     assert f"`{name}`" in table

@@ -12,7 +12,7 @@ import errands
 from errands.model.options.draft import Draft
 from tests.documents import ROOT
 
-PAGES = ("docs/python.md", "docs/toolset.md")
+PAGES = ("docs/reference/python.md", "docs/how-to/toolset.md")
 
 
 def test_the_documents_cover_exactly_what_is_exported() -> None:

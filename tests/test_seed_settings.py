@@ -1,7 +1,7 @@
 """Every setting of the systems we come from has an equivalent here that does something.
 
-The table in docs/configuration.md names them; each configuration key in it is proven below to change what
-happens, for the tasks that the setting was about.
+The table in docs/reference/configuration.md names them; each configuration key in it is proven below to
+change what happens, for the tasks that the setting was about.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Proof = Callable[[str], Awaitable[None]]
 
 
 def rows() -> list[list[str]]:
-    text = (ROOT / "docs" / "configuration.md").read_text()
+    text = (ROOT / "docs" / "reference" / "configuration.md").read_text()
     table = text.partition("## Coming from elsewhere\n")[2].partition("\n## ")[0]
     lines = [line for line in table.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]

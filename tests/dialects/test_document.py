@@ -1,4 +1,4 @@
-"""docs/dialects.md has every tool with its parameters and defaults, and every word for every state."""
+"""The page about dialects has every tool with its parameters and defaults, and every word for every state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from errands.ports.dialect import Caller, Tool
 from tests.dialects.views import standing, view
 from tests.documents import ROOT
 
-TEXT = (ROOT / "docs" / "dialects.md").read_text()
+TEXT = (ROOT / "docs" / "reference" / "dialects.md").read_text()
 STATES = {
     "proposed": view("proposed", "pending"),
     "pending": view("active", "pending"),

@@ -52,14 +52,14 @@ def test_suggestions_are_found_among_other_text() -> None:
 ```json
 {"name": "watch-ci", "reason": "it was red", "command": "gh run list", "every": "30m", "max_runs": 10}
 ```
-- {"name": "docs", "reason": "put off yesterday", "prompt": "Update docs/chat.md"},
+- {"name": "docs", "reason": "put off yesterday", "prompt": "Update docs/how-to/chat.md"},
 NOTHING else."""
     first, second = suggestions_in(answer)
 
     assert isinstance(first, Suggestion)
     assert isinstance(second, Suggestion)
     assert (first.work, first.every is not None, first.max_runs) == ("gh run list", True, 10)
-    assert (second.work, second.every, second.max_runs) == ("Update docs/chat.md", None, None)
+    assert (second.work, second.every, second.max_runs) == ("Update docs/how-to/chat.md", None, None)
 
 
 @pytest.mark.spec("D3")

@@ -112,7 +112,7 @@ BREAKAGES = [
     Breakage(
         "X14",
         "the design document lacks its section about the core logic",
-        file="docs/design.md",
+        file="docs/explanation/design.md",
         old="\n## Core Logic\n",
         new="\n### Core Logic\n",
         test="test_docs.py",
