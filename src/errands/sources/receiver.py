@@ -1,8 +1,9 @@
 """The receiver of webhook deliveries, and the checks they must pass before anything reads them.
 
-In this order: a free connection, a short and quick head, a known name, the rate, the size, the signature,
-the age. Only then is a delivery passed on, and acknowledged once it is stored. All webhooks of a process
-share one receiver per address.
+In this order: a short and quick head, a known name, something that may be a signature, the size, the
+signature, the age, the rate. Only then is a delivery passed on, and acknowledged once it is stored. What is
+not signed uses up nothing that a signed delivery needs: neither its rate nor its connection. All webhooks of
+a process share one receiver per address.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ HEARTBEAT = 60.0  # seconds without a delivery after which an empty observation 
 CONNECTIONS = 64
 HEAD = 16 << 10  # bytes
 BODY = 1 << 20
-HEAD_WITHIN, BODY_WITHIN, TAKEN_WITHIN = 5.0, 10.0, 10.0  # seconds
+HEAD_WITHIN, BODY_WITHIN, TAKEN_WITHIN, LINGER = 5.0, 10.0, 10.0, 1.0  # seconds
 RATE, BURST = 20.0, 100.0  # deliveries in a second, and at once
 WINDOW = 300.0  # seconds that the clock of a sender may differ, and a delivery may be old
 PREFIX = "/hooks/"
+_SIGNATURES = {"github": "x-hub-signature-256", "standard": "webhook-signature"}
 _WORDS = {
     200: "OK", 202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
     405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required", 413: "Content Too Large",
@@ -123,6 +125,7 @@ class Receiver:
         self._server: asyncio.Server | None = None
         self._opening = asyncio.Lock()
         self._connections = 0
+        self._unproved: dict[asyncio.StreamWriter, None] = {}  # oldest first
         self._allowance: dict[str, tuple[float, float]] = {}
         self.inlets: list[Inlet] = []
 
@@ -157,38 +160,53 @@ class Receiver:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
+        self._unproved[writer] = None
         try:
-            code, text = await self._answer(reader)
+            code, text = await self._answer(reader, writer)
             said = (text + "\n").encode()
             more = "Retry-After: 1\r\n" if code in (429, 503) else ""
             head = f"HTTP/1.1 {code} {_WORDS[code]}\r\nContent-Type: text/plain\r\n{more}"
             writer.write(f"{head}Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode() + said)
             async with asyncio.timeout(HEAD_WITHIN):
                 await writer.drain()
+                if code != 202:
+                    await _linger(reader, writer)
         except (OSError, TimeoutError):
             pass  # the sender has gone
         except Exception:  # noqa: BLE001  # the loop's edge: no delivery may end the others
             _LOG.exception("a delivery could not be answered")
         finally:
             self._connections -= 1
+            self._unproved.pop(writer, None)
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, str]:
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[int, str]:
         try:
             if self._connections > CONNECTIONS:
-                raise Rejection(503, "too many connections")
+                self._close_oldest(writer)
             name, headers = await _head(reader)
             inlets = [each for each in self.inlets if each.name == name]
             if not inlets:
                 raise Rejection(404, "no task waits for this")
-            if not self._is_within_rate(name):
-                raise Rejection(429, "too many deliveries")
+            if not headers.get(_SIGNATURES[inlets[0].kind]):
+                raise Rejection(401, "the signature is missing")
             content = await _content(reader, headers)
             delivery = proved(inlets[0].kind, inlets[0].secret, headers, content, now=time.time())
+            self._unproved.pop(writer, None)
+            if not self._is_within_rate(name):
+                raise Rejection(429, "too many deliveries")
             await asyncio.gather(*(each.take(delivery) for each in inlets))
         except Rejection as rejection:
             return rejection.code, str(rejection)
         return 202, "taken"
+
+    def _close_oldest(self, newest: asyncio.StreamWriter) -> None:
+        """Make room: hang up on the sender that has kept a connection longest without a valid signature."""
+        oldest = next(iter(self._unproved))
+        if oldest is newest:
+            raise Rejection(503, "too many connections")
+        del self._unproved[oldest]
+        oldest.transport.abort()
 
     def _is_within_rate(self, name: str) -> bool:
         """Take a token from the bucket of a webhook: RATE per second, up to BURST at once."""
@@ -197,6 +215,15 @@ class Receiver:
         left = min(BURST, left + (now - at) * RATE)
         self._allowance[name] = (left - 1 if left >= 1 else left, now)
         return left >= 1
+
+
+async def _linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Let a refused sender read the answer: hanging up on unread bytes would reset its connection."""
+    writer.write_eof()
+    left = BODY
+    async with asyncio.timeout(LINGER):
+        while left > 0 and (piece := await reader.read(HEAD)):
+            left -= len(piece)
 
 
 async def _head(reader: asyncio.StreamReader) -> tuple[str, dict[str, str]]:

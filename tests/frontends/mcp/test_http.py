@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from errands.frontends.mcp.http import DEFAULT, address
+from errands.frontends.mcp.http import DEFAULT, MOST, address
 from errands.model.errors import BadValue
 from tests.frontends.mcp.conversation import ERAS, call, text
 
@@ -70,6 +71,13 @@ class Listener:
         finally:
             line.close()
 
+    def connect(self, said: bytes) -> socket.socket:
+        """Open a connection, and send the beginning of a request."""
+        where = urlsplit(self.url)
+        line = socket.create_connection((where.hostname, where.port), timeout=60)
+        line.sendall(said)
+        return line
+
     def close(self) -> None:
         self.process.terminate()
         assert self.process.wait(20) in (0, -15)
@@ -77,6 +85,16 @@ class Listener:
         self.process.stdout.close()
         words = [sys.executable, "-m", "errands", "daemon", "stop"]
         subprocess.run(words, env=self._environ, check=False, capture_output=True)
+
+
+def is_closed(line: socket.socket) -> bool:
+    """Wait for the end of a connection, whatever is sent before it."""
+    try:
+        while line.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +154,30 @@ async def test_the_session_comes_with_each_request(listener: Listener, era: str)
     assert "echo hello" in await listed(f"one-{era}", launch=True)
     assert "echo hello" in await listed(f"one-{era}")
     assert await listed(f"two-{era}") == "There are no tasks."
+
+
+def test_connections_without_a_request_make_room_for_a_client(listener: Listener) -> None:
+    idle = [listener.connect(said) for said in (b"", b"POST /mcp HT") for _ in range(MOST * 2 // 3)]
+    try:
+        assert [listener.post()[0] for _ in range(5)] == [200] * 5
+        assert is_closed(idle[0])
+    finally:
+        for each in idle:
+            each.close()
+
+
+@pytest.mark.parametrize("is_second", [False, True], ids=["first", "second"])
+def test_half_a_request_is_not_waited_for(listener: Listener, is_second: bool) -> None:
+    line = listener.connect(b"")
+    try:
+        if is_second:
+            head = f"GET /other HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {listener.token}\r\n\r\n"
+            line.sendall(head.encode())
+            assert line.recv(65536).startswith(b"HTTP/1.1 404 ")
+        line.sendall(b"POST /mcp HTTP/1.1\r\nHost: ")
+        assert is_closed(line)
+    finally:
+        line.close()
 
 
 def test_an_address_is_parsed() -> None:

@@ -5,6 +5,7 @@ Requests for another host name are refused, so a web page cannot get in by DNS r
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import socket
 import sys
@@ -20,7 +21,8 @@ PATH = "/mcp"
 DEFAULT = ("127.0.0.1", 7878)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _WILDCARDS = ("", "0.0.0.0", "::", "*")
-_MOST = 200  # connections at the same time
+MOST = 200  # connections at the same time
+HEAD_WITHIN = 5.0  # seconds
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -87,12 +89,63 @@ async def serve(server: Server[Any], host: str, port: int, token: Callable[[], s
     port = listener.getsockname()[1]
     app = make_app(server, host, port, token(), largest)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, limit_concurrency=_MOST, timeout_graceful_shutdown=1
+        app,
+        http=_connection(),
+        log_level="warning",
+        access_log=False,
+        limit_concurrency=MOST,
+        timeout_graceful_shutdown=1,
     )
     shown = f"[{host}]" if ":" in host else host
     sys.stdout.write(f"http://{shown}:{port}{PATH}\n")
     sys.stdout.flush()
     await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def _connection() -> Any:
+    """Return the class of a connection that ends if no request comes soon, or if others need its place.
+
+    The server itself waits for the first request for ever, so that idle connections would fill it.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    known: dict[Any, asyncio.TimerHandle | None] = {}  # oldest first
+
+    class Connection(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            known[self] = None
+            self._wait()
+            if len(known) >= MOST and (oldest := next((each for each in known if each.is_idle), None)):
+                oldest.transport.abort()
+                oldest.leave()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self.leave()
+            super().connection_lost(error)
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._wait()
+
+        @property
+        def is_idle(self) -> bool:
+            return self.cycle is None or self.cycle.response_complete
+
+        def leave(self) -> None:
+            if timer := known.pop(self, None):
+                timer.cancel()
+
+        def _wait(self) -> None:
+            if self in known:
+                self.leave()
+                known[self] = asyncio.get_running_loop().call_later(HEAD_WITHIN, self._give_up)
+
+        def _give_up(self) -> None:
+            if self.is_idle:
+                self.transport.abort()
+
+    return Connection
 
 
 def _require_token(app: App, token: str) -> App:
