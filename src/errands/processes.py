@@ -69,11 +69,12 @@ def _edition() -> tuple[int, ...]:
 def run_listener() -> int:
     """Watch the event sources that tasks wait for."""
     from errands.engine.triggers.listener import Listener
+    from errands.runners.watched_command import run_watched
     from errands.sources import make
 
     home = open_home()
     _be_the_only_one(home.listener)
-    return _work(Listener(_engine(), make))
+    return _work(Listener(_engine(), make, run_watched))
 
 
 def run_bot(name: str) -> int:

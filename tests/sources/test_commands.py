@@ -5,27 +5,39 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from errands.bootstrap import open_engine
+from errands.engine.approval import ruling
 from errands.engine.engine import Engine
 from errands.engine.triggers.source_context import WatchContext, watched
 from errands.model.errors import BadValue, Changed, SourceError
 from errands.model.options.draft import Draft
+from errands.model.task import Task
+from errands.model.verdict import Judgement
 from errands.ports.home import Home
+from errands.runners.system import linux
+from errands.runners.watched_command import run_watched
 from errands.sources.command import Command
 from errands.testing.engines import TestEngine, until
 from tests.sources.watches import looks, ran, watching
+
+walled = pytest.mark.skipif(bool(linux.missing_walls()), reason=linux.missing_walls())
+
+
+def context_of(client: Engine, task: Task) -> WatchContext:
+    return WatchContext(client, task, datetime.now(UTC), run_watched)
 
 
 def source_of(client: Engine, project: Path, line: str, **options: str) -> Command:
     task = client.store.task(
         client.submit(watching(project, f"command:{line}", on_options={"every": "1s", **options})).id
     )
-    source = Command(watched(task), WatchContext(client, task, datetime.now(UTC)))
+    source = Command(watched(task), context_of(client, task))
     source.every = 0.0  # do not wait a second here
     return source
 
@@ -85,7 +97,7 @@ def _state(pid: int) -> bytes:
 async def test_a_flood_of_output_is_bounded(client: Engine, project: Path) -> None:
     line = "head -c 30000000 /dev/zero | tr '\\0' x; echo the end"
     task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
-    printed = await WatchContext(client, task, datetime.now(UTC)).execute(line, timeout=60)
+    printed = await context_of(client, task).execute(line, timeout=60)
 
     assert len(printed.output) <= 16_000
     assert printed.output.endswith("xthe end\n")
@@ -108,10 +120,73 @@ def test_a_line_that_needs_a_yes_makes_a_proposal(home: Home, project: Path) -> 
     asking.close()
 
 
+@pytest.mark.spec("A8")
+async def test_a_watched_command_cannot_approve_anything(
+    client: Engine, home: Home, project: Path, tmp_path: Path
+) -> None:
+    asking = open_engine(home)
+    asked = asking.submit(Draft(command=("rm", "/nowhere/x")))
+    asking.close()
+    script = tmp_path / "approve.py"
+    script.write_text(
+        "from errands.bootstrap import open_engine, open_home\n"
+        f"open_engine(open_home({home.path!r})).approve({asked.id!r}, by='ada', door='terminal')\n"
+    )
+    for line in (f"{sys.executable} {script}", f"setsid -w env -i {sys.executable} {script}"):
+        task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
+        printed = await context_of(client, task).execute(line, timeout=60)
+
+        assert "NotAPerson" in printed.output, printed.output
+    assert client.get(asked.id).state == "proposed"
+
+
+@walled
+@pytest.mark.spec("A13")
+async def test_a_watched_command_that_only_reads_is_held_to_that(
+    client: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "cat words; echo x > words; echo x > $TMPDIR/y && cat $TMPDIR/y"
+    (project / "words").write_text("a\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(ruling, "judge", lambda *_, **__: Judgement(verdict="auto"))
+        task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
+    printed = await context_of(client, task).execute(line, timeout=60)
+
+    assert printed.output.startswith("a\n")
+    assert printed.output.endswith("x\n")
+    assert (project / "words").read_text() == "a\n"
+    assert os.listdir(client.home.scratch) == []
+
+
+async def test_what_a_watched_command_leaves_behind_is_ended(client: Engine, project: Path) -> None:
+    line = "setsid sh -c 'echo $$ > pid; exec sleep 1000' & until [ -s pid ]; do :; done; echo done"
+    task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
+    printed = await context_of(client, task).execute(line, timeout=60)
+
+    assert printed.output == "done\n"
+    assert _state(int((project / "pid").read_text())) == b"Z"
+
+
+async def test_the_signal_that_ended_a_watched_command_is_its_exit_code(
+    client: Engine, project: Path
+) -> None:
+    task = client.store.task(client.submit(watching(project, "command:kill -TERM $$")).id)
+
+    assert (await context_of(client, task).execute("kill -TERM $$", timeout=60)).code == -15
+
+
+async def test_a_watched_command_that_cannot_be_run_says_why(client: Engine, project: Path) -> None:
+    task = client.store.task(client.submit(watching(project, "command:ls")).id)
+    project.rename(project.with_name("elsewhere"))
+
+    with pytest.raises(SourceError, match="cannot be run: the working directory does not exist"):
+        await context_of(client, task).execute("ls", timeout=60)
+
+
 @pytest.mark.spec("A1")
 async def test_only_the_line_that_was_judged_is_run(client: Engine, project: Path) -> None:
     task = client.store.task(client.submit(watching(project, "command:ls")).id)
-    context = WatchContext(client, task, datetime.now(UTC))
+    context = context_of(client, task)
     with pytest.raises(SourceError, match="was not judged"):
         await context.execute("ls; rm -rf src", timeout=60)
 
@@ -143,7 +218,7 @@ async def test_a_changed_script_is_named(client: Engine, project: Path) -> None:
     script.write_text("#!/bin/sh\necho fine\n")
     script.chmod(0o755)
     task = client.store.task(client.submit(watching(project, "command:./check.sh")).id)
-    context = WatchContext(client, task, datetime.now(UTC))
+    context = context_of(client, task)
     assert (await context.execute("./check.sh", timeout=60)).output == "fine\n"
     script.write_text("#!/bin/sh\necho other\n")
     with pytest.raises(Changed, match=r"check\.sh"):

@@ -17,6 +17,7 @@ from errands.config.sections import Events
 from errands.engine.triggers.source_context import WatchContext, watched, watching_since
 from errands.model.errors import SourceError
 from errands.ports.home import Home
+from errands.runners.watched_command import run_watched
 from errands.sources.github import GitHub
 from tests.sources.fake_github import FakeGitHub
 from tests.sources.watches import watching
@@ -36,7 +37,8 @@ async def asked(home: Home, github: FakeGitHub, **options: str) -> AsyncIterator
     task = engine.store.task(
         engine.submit(watching(Path("/"), "github:people/project", on_options=options)).id
     )
-    source = GitHub(watched(task), WatchContext(engine, task, watching_since(engine, task)))
+    context = WatchContext(engine, task, watching_since(engine, task), run_watched)
+    source = GitHub(watched(task), context)
     source.every = 0.02
     await source.open(None)
     yield source

@@ -19,6 +19,7 @@ from errands.model.notices.notice import Notice
 from errands.model.schedule.watch import Watch
 from errands.model.trigger import On
 from errands.ports.source import Observation, SourceEvent
+from errands.runners.watched_command import run_watched
 from errands.testing.engines import until
 from tests.sources.watches import check_books, watching
 
@@ -65,7 +66,7 @@ async def listened(client: Engine, sources: dict[str, Scripted]) -> AsyncIterato
     def make(trigger: On, context: WatchContext) -> Scripted:
         return sources[trigger.subject]
 
-    listener = Listener(client, make)
+    listener = Listener(client, make, run_watched)
     running = asyncio.ensure_future(listener.run())
     try:
         yield running

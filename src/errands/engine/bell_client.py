@@ -9,6 +9,7 @@ is announced), `pong PID`.
 from __future__ import annotations
 
 import _socket as socket
+import sys
 
 from errands.ports.home import reach_socket
 
@@ -58,6 +59,13 @@ class BellClient:
         except OSError:
             self.close()
         return self._connected() is not None
+
+    def is_out_of_sight(self) -> bool:
+        """Return whether a daemon runs that has no number among the processes that this one can see."""
+        line, option = self._connected(), getattr(socket, "SO_PEERCRED", None)
+        if line is None or option is None:
+            return False
+        return not int.from_bytes(line.getsockopt(socket.SOL_SOCKET, option, 12)[:4], sys.byteorder)
 
     def fileno(self) -> int:
         """Return the descriptor to wait on, or -1 without a line."""

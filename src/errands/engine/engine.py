@@ -81,7 +81,7 @@ class Engine(EngineCore):
         from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
 
         if consent != "none" or self.consent != "none":
-            refuse_inside_a_run()
+            refuse_inside_a_run(self)
         task_id, now = self.resolve(task_id), self.clock.now()
         ruling = ruling_on(self.store, self._judge, self.store.task(task_id))
         self.ensure_daemon()
@@ -104,7 +104,7 @@ class Engine(EngineCore):
         if draft.consent != "none" or self.consent != "none":
             from errands.engine.approval.approve import refuse_inside_a_run
 
-            refuse_inside_a_run()
+            refuse_inside_a_run(self)
         ruling = self._judge.rule(draft, seen)
         if ruling.judgement.verdict == "ask":
             from errands.engine.approval.grants import command_grant

@@ -125,6 +125,13 @@ class Evidence:
     path: str = ""
 
 
+def is_read_only(task: Task) -> bool:
+    """Return whether a task was started by the judge alone, because it only reads; a person's yes is more."""
+    action = task.action
+    is_unasked = task.verdict == "auto" and task.approved_by == "judge"
+    return is_unasked and not isinstance(action, Prompt) and action.read_only
+
+
 def evidence_text(evidence: Evidence) -> str:
     return plain_text(_plain(evidence))
 

@@ -94,6 +94,11 @@ class Home:
         """The lock of the process that deletes sessions at their backends: there is one at a time."""
         return f"{self.path}/dropping"
 
+    @property
+    def scratch(self) -> str:
+        """The folder of the directories that what may only read can write to."""
+        return os.path.dirname(scratch_of(self.run(""), 0))
+
     def agent(self, name: str) -> str:
         """The directory of an agent's own files."""
         return f"{self.path}/agents/{name}"

@@ -40,6 +40,16 @@ class Observation:
 
 
 @record
+class WatchedCommand:
+    """A command to run and look at; with a `scratch` directory it is kept from writing anywhere else."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    scratch: str = ""
+
+
+@record
 class CommandOutput:
     """How a watched command ended: the end of its output, and a digest of all of it."""
 
@@ -60,6 +70,13 @@ class RunEnd:
 
 
 if TYPE_CHECKING:
+
+    class RunWatched(Protocol):
+        async def __call__(self, command: WatchedCommand, *, timeout: float) -> CommandOutput:
+            """Run a command like a run: in a tree of its own, from which nobody can consent to anything.
+
+            Raise `SourceError` if it cannot be started, or takes longer than `timeout` seconds.
+            """
 
     class SourceContext(Protocol):
         """What a source may know and ask of the engine.

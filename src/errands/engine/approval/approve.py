@@ -43,7 +43,7 @@ _enclosing: list[str] = []
 def approve(
     core: EngineCore, judging: Judge, task_id: str, *, by: str, door: str, scope: Scope, shown: int | None
 ) -> None:
-    _check_person(by, door)
+    _check_person(core, by, door)
     if is_unattended(by, door) and not core.config.approval.yes:
         # A process that may not pass --yes may not propose and approve either.
         raise NotAPerson("this is not a terminal, and approval.yes is false; approve it at a terminal")
@@ -93,7 +93,7 @@ def ask_anew(
     core: EngineCore, judging: Judge, submitter: Submitter, task_id: str, *, by: str, door: str
 ) -> None:
     """Ask a new question about a rejected task, as it is now; refuse any other task."""
-    _check_person(by, door)
+    _check_person(core, by, door)
     task, now = core.store.task(task_id), core.clock.now()
     if recurring(task.trigger) is not None:
         raise IllegalMove(f"task {task_id} is a recurring task, whose schedule never began; submit a new one")
@@ -133,7 +133,7 @@ def _asked_run(core: EngineCore, task: Task, question: Approval) -> Run:
 
 
 def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:
-    _check_person(by, door)
+    _check_person(core, by, door)
     task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
     question = _question(core, task_id, shown)
     if is_held_call(store.task(task_id)):
@@ -187,7 +187,7 @@ def _answer_call(
 
 
 def withdraw_standing_approval(core: EngineCore, name: str, *, by: str, door: str) -> StandingApproval:
-    _check_person(by, door)
+    _check_person(core, by, door)
     found = [each for each in core.store.standing_approvals() if name and each.digest.startswith(name)]
     if len(found) != 1:
         raise NotFound(
@@ -201,7 +201,7 @@ def withdraw_standing_approval(core: EngineCore, name: str, *, by: str, door: st
 
 def withdraw_task_approvals(core: EngineCore, task_id: str, *, by: str, door: str) -> int:
     """Let a person withdraw what was approved for a whole task; return how many approvals that were."""
-    _check_person(by, door)
+    _check_person(core, by, door)
     with core.store:
         return core.store.withdraw_task_approvals(core.resolve(task_id))
 
@@ -214,16 +214,23 @@ def ruling_on(store: Store, judging: Judge, task: Task) -> Ruling:
     return ruling
 
 
-def refuse_inside_a_run(advice: str = "leave out --yes, and a person will be asked") -> None:
-    """Refuse consent from inside a run: a background process is not a person."""
+def refuse_inside_a_run(
+    core: EngineCore, advice: str = "leave out --yes, and a person will be asked"
+) -> None:
+    """Refuse consent from inside a run: a background process is not a person.
+
+    A run can hide its ancestors in a new namespace of process numbers, but there it does not see the daemon.
+    """
     if not _enclosing:
         _enclosing.append(enclosing_run())
+    if core.bell.is_out_of_sight():
+        raise NotAPerson(f"a process that cannot see the daemon's process cannot consent; {advice}")
     if _enclosing[0]:
         raise NotAPerson(f"inside run {_enclosing[0]} a process cannot consent; {advice}")
 
 
-def _check_person(by: str, door: str) -> None:
-    refuse_inside_a_run("a person answers, at a terminal outside of it")
+def _check_person(core: EngineCore, by: str, door: str) -> None:
+    refuse_inside_a_run(core, "a person answers, at a terminal outside of it")
     if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
         raise NotAPerson(
             f"only a person can answer, not {by!r} through {door!r}; use `errands approve` in a terminal"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from errands.config import Config
 from errands.engine.log_header import log_header
 from errands.model.action import Prompt, Shell, written
+from errands.model.approval import is_read_only
 from errands.model.run import Run
 from errands.model.span import caller, executing
 from errands.model.task import Task
@@ -77,7 +78,7 @@ class LaunchBuilder:
             nice=limits.nice,
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
-            read_only=sandbox is None and _is_read_only(task),
+            read_only=sandbox is None and is_read_only(task),
             may_be_warm=isinstance(action, Prompt)
             and limits.nice is None
             and self._backend(action.agent) in WARM_BACKENDS,
@@ -129,13 +130,6 @@ class LaunchBuilder:
                 self._environments.clear()
             self._environments[digest] = found
         return found
-
-
-def _is_read_only(task: Task) -> bool:
-    """Return whether a task was started by the judge alone, because it only reads; a person's yes is more."""
-    action = task.action
-    is_unasked = task.verdict == "auto" and task.approved_by == "judge"
-    return is_unasked and isinstance(action, Shell) and action.read_only
 
 
 def _tree_limits(limits: Limits) -> dict[str, float]:

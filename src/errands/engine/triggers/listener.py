@@ -30,7 +30,7 @@ from errands.model.view import plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Observation, Source, SourceEvent
+    from errands.ports.source import Observation, RunWatched, Source, SourceEvent
 
 LINGER = 2.0  # seconds without a task to watch after which the listener ends
 TICK = 30.0  # seconds between two looks for tasks to watch, without a ring
@@ -44,12 +44,13 @@ _LOG = logging.getLogger("errands.listener")
 
 
 class Listener:
-    """`make` creates the source of a trigger."""
+    """`make` creates the source of a trigger; `run` runs the commands that tasks watch."""
 
-    def __init__(self, engine: Engine, make: Callable[[On, WatchContext], Source]) -> None:
+    def __init__(self, engine: Engine, make: Callable[[On, WatchContext], Source], run: RunWatched) -> None:
         self._engine = engine
         self._store = engine.store
         self._make = make
+        self._run = run
         self._rung = asyncio.Event()
         self._contexts: dict[str, WatchContext] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
@@ -87,7 +88,7 @@ class Listener:
 
     def _start(self, task_id: str) -> None:
         task = self._store.task(task_id)
-        context = WatchContext(self._engine, task, watching_since(self._engine, task))
+        context = WatchContext(self._engine, task, watching_since(self._engine, task), self._run)
         self._contexts[task_id] = context
         self._watching[task_id] = asyncio.get_running_loop().create_task(self._watch(task, context))
 

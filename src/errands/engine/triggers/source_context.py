@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
-import os
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from errands.engine.engine import Engine
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Shell
-from errands.model.approval import evidence_of
+from errands.model.approval import evidence_of, is_read_only
 from errands.model.errors import Changed, NotFound, SourceError
 from errands.model.task import Task
-from errands.model.text.sanitise import visible
 from errands.model.trigger import On
 from errands.model.view import RunView, View
-from errands.ports.source import CommandOutput, RunEnd
+from errands.ports.source import CommandOutput, RunEnd, WatchedCommand
 from errands.ports.store import Query
 
-PRINTED = 16_000  # characters of a command's output that a source sees; its print is of all of it
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.source import RunWatched
+
 # File times lag behind by a kernel tick; what changed right before a run, the run has seen.
 LAG = timedelta(milliseconds=20)
-_CHUNK = 1 << 16
 _DEEPEST = 16  # levels of tasks that led to each other
 
 
 class WatchContext:
-    def __init__(self, engine: Engine, task: Task, since: datetime) -> None:
+    """`run` runs the commands that tasks watch."""
+
+    def __init__(self, engine: Engine, task: Task, since: datetime, run: RunWatched) -> None:
         self._engine = engine
         self._store = engine.store
         self._task = task
+        self._run = run
         self._rung = asyncio.Event()
         self.task_id = task.id
         self.cwd = task.action.cwd
@@ -58,27 +59,19 @@ class WatchContext:
         action = self._task.action
         if line != action.watch:
             raise SourceError("this line was not judged with the task, so it is not run")
-        evidence = evidence_of(self._store.task(self.task_id))
+        task = self._store.task(self.task_id)
+        evidence = evidence_of(task)
         if evidence is not None and (said := changes(evidence, refreshed(evidence, self.cwd))):
             raise Changed(said)
         environ = {**self._store.environment(action.environment), **action.env}
         environ["ERRANDS_TASK_ID"] = self.task_id
-        try:
-            process = await asyncio.create_subprocess_exec(
-                self._engine.config.runs.shell, "-c", line,
-                cwd=self.cwd, env=environ, start_new_session=True,
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )  # fmt: skip
-        except OSError as error:
-            raise SourceError(f"the command cannot be run: {error}") from error
-        try:
-            async with asyncio.timeout(timeout):
-                return await _printed(process)
-        except TimeoutError:
-            raise SourceError(f"the command took longer than {timeout:g} s and was ended") from None
-        finally:
-            await _end(process)
+        command = WatchedCommand(
+            argv=(self._engine.config.runs.shell, "-c", line),
+            cwd=self.cwd,
+            env=environ,
+            scratch=self._engine.home.scratch if is_read_only(task) else "",
+        )
+        return await self._run(command, timeout=timeout)
 
     def ran_at(self, moments: Sequence[datetime]) -> list[bool | None]:
         runs = self._store.history(self.task_id, live_since=min(moments))
@@ -174,32 +167,3 @@ def _chain(store: Any, task_id: str, number: int, depth: int = 0) -> Iterator[st
         above, _, run = task.created_by.removeprefix("run ").rpartition(".")
         if run.isdecimal():
             yield from _chain(store, above, int(run), depth + 1)
-
-
-async def _printed(process: asyncio.subprocess.Process) -> CommandOutput:
-    assert process.stdout is not None
-    print_of_all = hashlib.blake2b(digest_size=16)
-    kept = b""
-    while piece := await process.stdout.read(_CHUNK):
-        print_of_all.update(piece)
-        kept = (kept + piece)[-4 * PRINTED :]
-    code = await process.wait()
-    return CommandOutput(code=code, output=visible(kept)[-PRINTED:], digest=print_of_all.hexdigest())
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill the command's process group, which holds everything it started and did not detach."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    _close_pipe(process)
-    await process.wait()
-
-
-def _close_pipe(process: asyncio.subprocess.Process) -> None:
-    # A detached process may hold the pipe open; do not wait for it.
-    transport: Any = getattr(process, "_transport", None)
-    close: Callable[[], None] | None = getattr(transport, "close", None)
-    if close is not None:
-        close()

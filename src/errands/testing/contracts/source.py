@@ -23,6 +23,7 @@ from errands.engine.engine import Engine
 from errands.engine.triggers.source_context import WatchContext, watched, watching_since
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
+from errands.runners.watched_command import run_watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class SourceContract(ABC):
     ) -> AsyncIterator[Observing]:
         task_id = engine.submit(self.draft(folder)).id if baseline is None else _latest(engine)
         task = engine.store.task(task_id)
-        context = WatchContext(engine, task, watching_since(engine, task))
+        context = WatchContext(engine, task, watching_since(engine, task), run_watched)
         module, _, name = self.factory.partition(":")
         source: Source = self.tuned(getattr(importlib.import_module(module), name)(watched(task), context))
         await source.open(baseline)
