@@ -1,6 +1,7 @@
 """HTTP clients over the standard library: `request` blocks; `AsyncClient` also follows a stream of events.
 
-Every failure is an `HttpError` that says whether the server may have received the request.
+Every failure is an `HttpError` that says whether the server may have received the request. Both go through
+the proxy that the environment names (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), but never to this machine itself.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import http.client
+import ipaddress
 import json
+import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 LONGEST_HEAD = 1 << 20
 LONGEST_EVENT = 64 << 20
@@ -55,12 +58,12 @@ def request(
     longest: int = 1 << 20,
 ) -> Response:
     """Send one request and return at most `longest` bytes of the response; each step may take `timeout`."""
-    connection = _connection(url, timeout)
+    connection, to = _connection(url, timeout)
     was_sent = False
     try:
         parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request(method, target, body=body, headers=dict(headers))
+        target = to.prefix + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request(method, target, body=body, headers={**headers, **to.headers})
         was_sent = True
         answer = connection.getresponse()
         names = {name.lower(): value for name, value in answer.getheaders()}
@@ -71,13 +74,67 @@ def request(
         connection.close()
 
 
-def _connection(url: str, timeout: float) -> http.client.HTTPConnection:
+def _connection(url: str, timeout: float) -> tuple[http.client.HTTPConnection, _Route]:
     try:
         parts = urlsplit(url)
+        to = _route(parts)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        return kind(parts.hostname or "", parts.port, timeout=timeout)
+        connection = kind(to.host, to.port, timeout=timeout)
+        if to.tunnel is not None:
+            connection.set_tunnel(parts.hostname or "", parts.port, headers=to.tunnel)
+        return connection, to
     except (ValueError, http.client.HTTPException) as error:
         raise HttpError(f"not an address: {url}: {error}", was_sent=False) from error
+
+
+class _Route(NamedTuple):
+    """Where to connect for an address: the host itself, or its proxy.
+
+    To a proxy, a plain request names the whole address: `prefix`, with `headers` for the proxy. An encrypted
+    one goes through a tunnel, which is opened with the headers in `tunnel`.
+    """
+
+    host: str
+    port: int
+    prefix: str = ""
+    headers: Mapping[str, str] = {}
+    tunnel: Mapping[str, str] | None = None
+
+
+def _route(parts: SplitResult) -> _Route:
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if not (proxy := proxy_of(parts)):
+        return _Route(host, port)
+    at = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    headers = {}
+    if at.username:
+        login = basic_auth(unquote(at.username), unquote(at.password or ""))
+        headers = {"Proxy-Authorization": login["Authorization"]}
+    if parts.scheme == "https":
+        return _Route(at.hostname or "", at.port or 80, tunnel=headers)
+    netloc = parts.netloc.rpartition("@")[2]
+    return _Route(at.hostname or "", at.port or 80, prefix=f"http://{netloc}", headers=headers)
+
+
+def proxy_of(address: SplitResult | str) -> str | None:
+    """Return the proxy that the environment names for an address."""
+    parts = urlsplit(address) if isinstance(address, str) else address
+    host = parts.hostname or ""
+    if not any(name.lower().endswith("_proxy") for name in os.environ) or _is_here(host):
+        return None
+    import urllib.request
+
+    # What the standard library's own client calls; its types leave it out.
+    is_excepted: Any = urllib.request.proxy_bypass_environment  # type: ignore[attr-defined]
+    proxies = urllib.request.getproxies_environment()
+    return None if is_excepted(host, proxies) else proxies.get(parts.scheme)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def basic_auth(username: str, password: str) -> dict[str, str]:
@@ -97,9 +154,15 @@ class AsyncClient:
         self._host = parts.hostname or "127.0.0.1"
         self._ssl = ssl.create_default_context() if parts.scheme == "https" else None
         self._port = parts.port or (443 if self._ssl else 80)
-        self._prefix = parts.path.rstrip("/")
+        self._route = _Route(self._host, self._port) if socket is not None else _route(parts)
+        self._prefix = self._route.prefix + parts.path.rstrip("/")
         self._timeout = timeout
-        self._headers = {"Host": parts.netloc.rpartition("@")[2], "Connection": "close", **headers}
+        self._headers = {
+            "Host": parts.netloc.rpartition("@")[2],
+            "Connection": "close",
+            **headers,
+            **self._route.headers,
+        }
 
     async def request(
         self, method: str, path: str, *, query: Mapping[str, str], body: Any = None
@@ -148,12 +211,39 @@ class AsyncClient:
             reader, writer = await asyncio.open_unix_connection(self._socket, limit=LONGEST_HEAD)
         else:
             reader, writer = await asyncio.open_connection(
-                self._host, self._port, ssl=self._ssl, limit=LONGEST_HEAD
+                self._route.host,
+                self._route.port,
+                ssl=self._ssl if self._route.tunnel is None else None,
+                limit=LONGEST_HEAD,
             )
         try:
+            if self._route.tunnel is not None and self._ssl is not None:
+                await self._open_tunnel(reader, writer, self._route.tunnel, self._ssl)
             yield reader, writer
         finally:
             writer.transport.abort()
+
+    async def _open_tunnel(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        headers: Mapping[str, str],
+        context: ssl.SSLContext,
+    ) -> None:
+        """Ask the proxy for a tunnel to the host, and encrypt what goes through it."""
+        place = f"[{self._host}]" if ":" in self._host else self._host
+        at = f"{place}:{self._port}"
+        lines = [
+            f"CONNECT {at} HTTP/1.1",
+            f"Host: {at}",
+            *(f"{key}: {value}" for key, value in headers.items()),
+        ]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        await writer.drain()
+        code, _ = await _head(reader)
+        if code != 200:
+            raise OSError(f"the proxy {self._route.host}:{self._route.port} answers {code}")
+        await writer.start_tls(context, server_hostname=self._host)
 
     async def _send(
         self, writer: asyncio.StreamWriter, method: str, path: str, query: Mapping[str, str], body: Any

@@ -125,8 +125,8 @@ async def test_the_key_of_a_provider(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     said = await complaint(agent, tmp_path)
     assert said == (
-        "the model 'openai:gpt-5.1' cannot be used: the variable OPENAI_API_KEY is not set; set it, or name "
-        "another one with `key_env`"
+        "the model 'openai:gpt-5.1' cannot be used: the variable OPENAI_API_KEY is not set; set it, or say "
+        "with `key` where the key is"
     )
 
 

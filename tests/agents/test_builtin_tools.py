@@ -317,8 +317,8 @@ async def test_a_wrong_setting_is_refused(on: Stage) -> None:
         on.agent(escelate="x")
     with pytest.raises(AgentError, match="has no model"):
         await on.ask("hello", model="")
-    with pytest.raises(AgentError, match="NO_SUCH_KEY, which is not set"):
-        await on.ask("hello", key_env="NO_SUCH_KEY")
+    with pytest.raises(AgentError, match="the variable NO_SUCH_KEY of the secret is empty"):
+        await on.ask("hello", key="env:NO_SUCH_KEY")
 
 
 async def test_a_key_goes_where_it_belongs_and_nowhere_else(
@@ -329,7 +329,7 @@ async def test_a_key_goes_where_it_belongs_and_nowhere_else(
 
     await on.ask("hello")
     assert "belongs-to-somebody-else" not in str(on.model.asked[-1].headers)
-    await on.ask("hello", key_env="MY_KEY")
+    await on.ask("hello", key="env:MY_KEY")
     assert "Bearer for-this-server" in str(on.model.asked[-1].headers)
 
 

@@ -27,6 +27,7 @@ EXTRAS = {
     "chat": "prompt_toolkit",
     "discord": "discord",
     "apprise": "apprise",
+    "keyring": "keyring",
 }
 
 

@@ -6,13 +6,12 @@ that the person is logged in to, then the keys in the environment.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import shutil
-from urllib.parse import urlsplit
 
 from errands.agents.readiness import ready
+from errands.http import request
 from errands.model.agent.candidate import Candidate
 from errands.model.errors import ErrandsError
 from errands.model.record import evolve
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 WITHIN = 1.0  # seconds for Ollama to answer
+LONGEST = 16 << 20  # bytes of an answer; a machine may have many models
 OLLAMA = "http://127.0.0.1:11434"
 # The variable with a key, whose it is, and the model to begin with.
 KEYS = (
@@ -55,7 +55,7 @@ def _ollama(environ: Mapping[str, str]) -> Iterator[Candidate]:
     at = (environ.get("OLLAMA_BASE_URL") or "").removesuffix("/v1").rstrip("/") or OLLAMA
     try:
         models = _read(f"{at}/api/tags").get("models") or []
-    except (OSError, ValueError, http.client.HTTPException):
+    except (OSError, ValueError):
         return
     names = [str(each["name"]) for each in models if isinstance(each, dict) and "name" in each]
     able = [each for each in names if "tools" in _capabilities(at, each)]
@@ -80,24 +80,17 @@ def _ollama(environ: Mapping[str, str]) -> Iterator[Candidate]:
 def _capabilities(at: str, model: str) -> list[str]:
     try:
         said = _read(f"{at}/api/show", {"model": model}).get("capabilities") or ["tools"]
-    except (OSError, ValueError, http.client.HTTPException):
+    except (OSError, ValueError):
         return []
     return [str(each) for each in said]
 
 
 def _read(url: str, body: Mapping[str, str] | None = None) -> dict[str, Any]:
-    place = urlsplit(url)
-    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    line = kind(place.hostname or "127.0.0.1", place.port, timeout=WITHIN)
-    try:
-        line.request(
-            "GET" if body is None else "POST", place.path, None if body is None else json.dumps(body)
-        )
-        answer = line.getresponse()
-        found = json.loads(answer.read())
-    finally:
-        line.close()
-    if answer.status != 200 or not isinstance(found, dict):
+    content = None if body is None else json.dumps(body).encode()
+    method = "GET" if content is None else "POST"
+    answer = request(method, url, headers={}, body=content, timeout=WITHIN, longest=LONGEST)
+    found = answer.json()
+    if answer.code != 200 or not isinstance(found, dict):
         raise ValueError(url)
     return found
 

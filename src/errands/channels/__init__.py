@@ -49,7 +49,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
 
 
 def read_secret(place: str) -> str:
-    """Read the secret at `file:PATH` or `env:NAME`."""
+    """Read a secret that the configuration of a channel names."""
     from errands.config import secret
 
     try:

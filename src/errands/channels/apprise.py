@@ -13,6 +13,7 @@ import apprise
 
 from errands.channels import read_secret
 from errands.channels.blocking import BlockingChannel
+from errands.config.secret import is_secret
 from errands.model.errors import ChannelError, Refused
 from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 
@@ -47,4 +48,4 @@ class AppriseChannel(BlockingChannel):
 
 
 def url_of(words: str) -> str:
-    return read_secret(words) if words.startswith(("file:", "env:")) else words
+    return read_secret(words) if is_secret(words) else words

@@ -14,6 +14,7 @@ import discord
 from discord.http import Route
 
 from errands.channels import read_secret
+from errands.http import proxy_of
 from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import ANSWER_SIGNS, NO_CONSENT, AnswerToken, Delivery, text, title
 from errands.model.text.split import split
@@ -58,7 +59,11 @@ class Discord:
 
     async def _place(self, target: str) -> discord.abc.Messageable:
         if self._client is None:
-            client = discord.Client(intents=discord.Intents.none(), max_ratelimit_timeout=max(30.0, PATIENCE))
+            client = discord.Client(
+                intents=discord.Intents.none(),
+                max_ratelimit_timeout=max(30.0, PATIENCE),
+                proxy=proxy_of(Route.BASE),
+            )
             try:
                 await client.login(self._token)
             except BaseException:

@@ -5,6 +5,7 @@ The backends themselves are not imported: some are not installed, and the others
 
 from __future__ import annotations
 
+from errands.config.secret import PLACES, is_secret
 from errands.model.limits import BUDGETS
 from errands.ports.plugin import AGENTS, installed
 from errands.text import did_you_mean
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     Kind = Literal[
         "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
-        "servers", "address", "switch",
+        "servers", "address", "secret", "switch",
     ]  # fmt: skip
 
 
@@ -28,12 +29,12 @@ COMMON = _kinds("backend:text lane:text budget:budget")
 BACKENDS = {
     "offline": _kinds(""),
     "builtin": _kinds(
-        "model:text url:address key_env:text escalate:model mcp:servers tries:count pause:seconds "
+        "model:text url:address key:secret escalate:model mcp:servers tries:count pause:seconds "
         "patience:seconds"
     ),
     "acp": _kinds("command:command env:variables meta:table patience:seconds model:text"),
     "opencode": _kinds(
-        "url:address username:text password:text agent:text model:text retries:count poll:seconds "
+        "url:address username:text password:secret agent:text model:text retries:count poll:seconds "
         "patience:seconds timeout:seconds takeover:switch"
     ),
     "claude": _kinds("command:command arguments:words env:variables model:text agent:text retries:count"),
@@ -60,7 +61,7 @@ _NEEDED = {
 }
 _PRESETS = ("claude", "plain")
 _NOT_PLAIN = ("arguments", "agent", "retries")  # a plain program runs exactly its command, once
-_MODEL = _kinds("model:text url:address key_env:text")
+_MODEL = _kinds("model:text url:address key:secret")
 _SERVER = _kinds("command:command env:variables url:address headers:variables")
 
 
@@ -167,7 +168,7 @@ def _wrong_value(key: str, kind: Kind, value: Any) -> Iterator[tuple[str, str]]:
                 else:
                     yield from _wrong_table(path, _SERVER, server, "an MCP server")
         case _ if not _fits(kind, value):
-            yield key, f"{value!r} is not {_MEANT[kind]}"
+            yield key, f"{_shown(kind, value)} is not {_MEANT[kind]}"
 
 
 def _wrong_table(
@@ -177,7 +178,12 @@ def _wrong_table(
         if key not in known:
             yield f"{path}.{key}", _no_such_key(known, key, whose)
         elif not _fits(known[key], value):
-            yield f"{path}.{key}", f"{value!r} is not {_MEANT[known[key]]}"
+            yield f"{path}.{key}", f"{_shown(known[key], value)} is not {_MEANT[known[key]]}"
+
+
+def _shown(kind: Kind, value: object) -> str:
+    """Quote a wrong value, unless it may be a secret itself."""
+    return "this" if kind == "secret" else repr(value)
 
 
 _MEANT: dict[Kind, str] = {
@@ -192,6 +198,7 @@ _MEANT: dict[Kind, str] = {
     "preset": f"one of: {', '.join(_PRESETS)}",
     "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
     "address": "an address; write http:// or https://, then the host, such as http://127.0.0.1:8080/v1",
+    "secret": f"the place of a secret; write {PLACES}",
     "switch": "true or false",
     "servers": "a table of servers; write [agents.NAME.mcp.SERVER] and its keys below",
 }
@@ -216,6 +223,8 @@ def _fits(kind: Kind, value: Any) -> bool:
             return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
         case "address":
             return isinstance(value, str) and _is_address(value)
+        case "secret":
+            return is_secret(value)
         case "preset":
             return value in _PRESETS
         case "switch":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from errands.config.secret import PLACES, is_secret
 from errands.model.errors import BadValue
 from errands.model.notices.notice import parse_address
 from errands.model.record import record
@@ -149,8 +150,7 @@ def _wrong(setting: Setting, value: Any) -> str:
             is_url = isinstance(value, str) and value.startswith(("http://", "https://"))
             return "" if is_url else f"{value!r} is not an address; write http://... or https://..."
         case "secret":
-            is_secret = isinstance(value, str) and value.startswith(("file:", "env:"))
-            return "" if is_secret else "don't put secrets in this file; write file:PATH or env:NAME"
+            return "" if is_secret(value) else f"don't put secrets in this file; write {PLACES}"
         case "text":
             # The ids of Discord are numbers, and people write them as such.
             is_text = isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip()

@@ -1,4 +1,4 @@
-"""Secrets: the configuration names them, a file or a variable holds them, the store never does."""
+"""Secrets: the configuration says where they are (a file, a variable, a keyring); they are never stored."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import os
 
 from errands.model.errors import BadValue
 
+# How a secret is written, wherever the configuration has one.
+PLACES = "file:PATH, env:NAME or keyring:SERVICE/NAME"
+
 _STANDARD = "whsec_"
 
 
+def is_secret(text: object) -> bool:
+    """Return whether a value says where a secret is, instead of being one."""
+    return isinstance(text, str) and text.startswith(("file:", "env:", "keyring:"))
+
+
 def read_secret(place: str) -> str:
-    """Read `file:PATH` or `env:NAME`."""
+    """Read the secret at one of `PLACES`."""
     kind, _, where = place.partition(":")
     if kind == "env":
         found = os.environ.get(where, "")
@@ -19,6 +27,8 @@ def read_secret(place: str) -> str:
                 f"the variable {where} of the secret is empty here; set it, or use file:PATH instead"
             )
         return found
+    if kind == "keyring":
+        return _from_keyring(where)
     path = os.path.expanduser(where)
     try:
         with open(path, encoding="utf-8") as file:
@@ -28,6 +38,32 @@ def read_secret(place: str) -> str:
     if not found:
         raise BadValue(f"the secret {path} is empty")
     return found
+
+
+def _from_keyring(where: str) -> str:
+    service, _, name = where.rpartition("/")
+    if not service or not name:
+        raise BadValue(f"keyring:{where} does not say which secret; write keyring:SERVICE/NAME")
+    try:
+        import keyring
+        import keyring.errors
+    except ImportError:
+        raise BadValue(
+            f"keyring:{where} needs the package keyring: install errands[keyring], or use file:PATH instead"
+        ) from None
+    try:
+        found = keyring.get_password(service, name)
+    except keyring.errors.KeyringError as error:
+        raise BadValue(f"the keyring cannot be read: {error}; unlock it, or use file:PATH instead") from error
+    if not found:
+        raise BadValue(f"the keyring has no {where}; add it with: keyring set {service} {name}")
+    return found
+
+
+def with_secret(text: str) -> str:
+    """Read the secret that a text ends with, such as `Bearer env:TOKEN`; leave any other text as it is."""
+    before, space, last = text.rpartition(" ")
+    return before + space + read_secret(last) if is_secret(last) else text
 
 
 def signing_key(secret: str) -> bytes:

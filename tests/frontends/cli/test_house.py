@@ -195,7 +195,7 @@ def test_doctor_says_of_each_agent_whether_it_can_start(newcomer: Person) -> Non
         file.write_text(
             f'[agents.opencode]\nurl = "{there}"\n[agents.away]\nbackend = "opencode"\nurl = "{gone}"\n'
             f'[agents.model]\nbackend = "builtin"\nmodel = "m"\nurl = "{gone}/v1"\n'
-            '[agents.keyless]\nbackend = "builtin"\nmodel = "m"\nkey_env = "NO_SUCH_KEY"\n'
+            '[agents.keyless]\nbackend = "builtin"\nmodel = "m"\nkey = "env:NO_SUCH_KEY"\n'
             '[agents.shell]\nbackend = "command"\ncommand = ["sh", "-c", "cat"]\n'
             '[agents.nobody]\nbackend = "acp"\ncommand = "no-such-program --acp"\n'
             '[agents.acp]\n[agents.strange]\nbackend = "nowhere"\n'
@@ -214,7 +214,7 @@ def test_doctor_says_of_each_agent_whether_it_can_start(newcomer: Person) -> Non
     assert f"cannot start: m at {gone}/v1: nothing is listening there" in told["model"]["text"]
     assert f"antropic:x of Ollama at {gone}/ollama: nothing is listening there" in told["typo"]["text"]
     assert "the MCP server 'issues' is not there: no-such-server: program not found" in told["served"]["text"]
-    assert "NO_SUCH_KEY, which is not set" in told["keyless"]["text"]
+    assert "the variable NO_SUCH_KEY of the secret is empty" in told["keyless"]["text"]
     assert "no-such-program: program not found" in told["nobody"]["text"]
     assert "it has no command" in told["acp"]["text"]
     assert "unknown backend 'nowhere'" in told["strange"]["text"]
@@ -227,8 +227,9 @@ def test_config_show_prints_the_settings_of_agents_but_no_secrets(newcomer: Pers
     file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
     file.parent.mkdir(parents=True)
     file.write_text(
-        '[agents.opencode]\nurl = "http://there"\npassword = "abc"\n[agents.claude]\nbackend = "command"\n'
-        '[agents.builtin]\nmodel = "m"\nkey_env = "MY_KEY"\n[agents.builtin.mcp.x]\n'
+        '[agents.opencode]\nurl = "http://there"\npassword = "file:/nowhere"\n'
+        '[agents.claude]\nbackend = "command"\n'
+        '[agents.builtin]\nmodel = "m"\nkey = "env:MY_KEY"\n[agents.builtin.mcp.x]\n'
         'command = ["npx", "a b"]\nenv = { TOKEN = "0f9e8d7c6b5a4321" }\n[agents.builtin.mcp.y]\n'
         'url = "http://u"\nheaders = { Authorization = "Bearer me" }\n'
     )
@@ -239,11 +240,29 @@ def test_config_show_prints_the_settings_of_agents_but_no_secrets(newcomer: Pers
 
     assert keys["agents.opencode.url"] == {"value": "http://there", "from": str(file)}
     assert keys["agents.builtin.mcp.x.command"]["value"] == "npx 'a b'"
-    assert keys["agents.builtin.key_env"]["value"] == "MY_KEY"
+    assert keys["agents.builtin.key"]["value"] == "env:MY_KEY"
+    assert keys["agents.opencode.password"]["value"] == "file:/nowhere"
     assert "agents.claude.backend" in shown
-    for secret in ("abc", "0f9e8d7c6b5a4321", "Bearer me"):
+    for secret in ("0f9e8d7c6b5a4321", "Bearer me"):
         assert secret not in shown
         assert secret not in str(keys)
+
+
+@pytest.mark.spec("X13")
+def test_a_secret_in_the_configuration_is_refused_and_not_repeated(newcomer: Person) -> None:
+    file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        '[agents.opencode]\npassword = "swordfish"\n[agents.builtin]\nmodel = "m"\nkey = "sk-swordfish"\n'
+    )
+
+    check = newcomer.types("config", "check", code=1)
+
+    for key in ("agents.opencode.password", "agents.builtin.key"):
+        assert (
+            f"{key}: this is not the place of a secret; write file:PATH, env:NAME or" in check.out + check.err
+        )
+    assert "swordfish" not in check.out + check.err + newcomer.types("config", "show").out
 
 
 @pytest.mark.spec("X15")

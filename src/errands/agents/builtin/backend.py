@@ -51,7 +51,7 @@ class Builtin:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Take the settings; only `model` and `home` are required.
 
-        model, url, key_env: the model, where it is, and the variable that holds the key; see `models.py`
+        model, url, key: the model, where it is, and where its key is; see `models.py`
         escalate: the model that takes over when the first fails: its name, or a table with these three keys
         mcp: a table of servers; see `servers.py`
         patience: seconds to wait for an answer

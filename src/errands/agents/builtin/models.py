@@ -17,22 +17,23 @@ from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
+from errands.config.secret import read_secret
 from errands.model.agent.install_hints import OLLAMA, SERVER, no_key, no_server
-from errands.model.errors import AgentError
+from errands.model.errors import AgentError, BadValue
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _LONGEST = 200  # characters of what a server says about an error
 
 
 def model(settings: Mapping[str, Any]) -> Model:
-    """Create a model from `model`, `url` and `key_env`, the variable with the key."""
+    """Create a model from `model`, `url` and `key`, which says where the key is."""
     name = settings.get("model")
     if not name:
         raise AgentError(
             "the built-in agent has no model; name one in your configuration, for example "
             '[agents.builtin] model = "ollama:qwen3", or use --agent offline'
         )
-    url, key = settings.get("url"), _key(settings.get("key_env"))
+    url, key = settings.get("url"), _key(settings.get("key"))
     if not has_provider(name):
         name = f"{'openai-chat' if url else 'ollama'}:{name}"
 
@@ -56,12 +57,11 @@ def model(settings: Mapping[str, Any]) -> Model:
     return made
 
 
-def _key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    if not (key := os.environ.get(variable)):
-        raise AgentError(f"key_env names the variable {variable}, which is not set")
-    return key
+def _key(place: str | None) -> str | None:
+    try:
+        return None if place is None else read_secret(place)
+    except BadValue as error:
+        raise AgentError(f"the key of the model: {error}") from error
 
 
 def _missing(error: Exception) -> str:

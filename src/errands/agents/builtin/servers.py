@@ -17,6 +17,7 @@ from pydantic_ai import RunContext, ToolFailed
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
+from errands.config.secret import with_secret
 from errands.model.errors import AgentError, BadValue
 
 # A server gets few variables of ours, but one that uses Errands must find the same home and say whose it is.
@@ -51,7 +52,8 @@ def servers(
 ) -> Iterator[AbstractToolset[None]]:
     """Yield a toolset for each server; names of tools begin with the prefix and the server's name.
 
-    A server is a `command` (words or a line) with its own `env`, or a `url` with `headers`.
+    A server is a `command` (words or a line) with its own `env`, or a `url` with `headers`, each of which may
+    end with the place of a secret.
     """
     for name, server in settings.items():
         yield Server(_toolset(name, server, cwd), name=name).prefixed(f"{prefix}{name}")
@@ -64,7 +66,10 @@ def _toolset(name: str, server: Mapping[str, Any], cwd: str) -> MCPToolset[None]
         transport = StdioTransport(program, words, env=env, cwd=cwd, keep_alive=False)
         return MCPToolset(transport, id=name, tool_error_behavior="failed", init_timeout=_START)
     if url := server.get("url"):
-        headers = dict(server.get("headers", {}))
+        try:
+            headers = {key: with_secret(value) for key, value in server.get("headers", {}).items()}
+        except BadValue as error:
+            raise AgentError(f"a header of the MCP server {name!r}: {error}") from error
         return MCPToolset(url, id=name, headers=headers, tool_error_behavior="failed", init_timeout=_START)
     raise BadValue(f"the MCP server {name!r} has neither a command nor a url")
 

@@ -127,8 +127,9 @@ class Host:
                 url = await self._address()
         except TimeoutError:
             raise AgentUnavailable(f"{program} serve did not start within {STARTING:g} s") from None
-        settings = {**self._settings, "url": url, "username": "opencode", "password": password}
-        server = Server({**settings, "timeout": max(WAITING, float(settings.get("timeout", 0)))})
+        timeout = max(WAITING, float(self._settings.get("timeout", 0)))
+        settings = {**self._settings, "url": url, "username": "opencode", "timeout": timeout}
+        server = Server(settings, password=password)
         await server.is_ready()
         return server
 

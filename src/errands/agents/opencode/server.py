@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from errands.config.secret import read_secret
 from errands.http import AsyncClient, HttpError, Response, basic_auth
 from errands.model.agent.install_hints import OPENCODE, no_server
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
@@ -18,11 +19,13 @@ RECENT = 100  # messages: enough for most turns
 
 
 class Server:
-    def __init__(self, settings: Mapping[str, Any], *, socket: str | None = None) -> None:
+    def __init__(self, settings: Mapping[str, Any], *, password: str = "", socket: str | None = None) -> None:
         self.url = str(settings.get("url", URL))
         self.retries = int(settings.get("retries", 3))
         self._directories: dict[str, str] = {}
-        password = settings.get("password") or os.environ.get("OPENCODE_SERVER_PASSWORD")
+        if "password" in settings and not password:
+            password = read_secret(str(settings["password"]))
+        password = password or os.environ.get("OPENCODE_SERVER_PASSWORD", "")
         self._client = AsyncClient(
             self.url,
             headers=basic_auth(str(settings.get("username", "opencode")), password) if password else {},

@@ -24,6 +24,7 @@ from errands.engine.daemon import process_log
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import FRONTEND, NOT_ALLOWED, Commands, person
 from errands.frontends.discord.conversation import Conversations
+from errands.http import proxy_of
 from errands.model.errors import ErrandsError
 from errands.model.notices.delivery import ANSWER_SIGNS, AnswerToken, read_answer_token
 from errands.ports.store import Query
@@ -55,7 +56,12 @@ class Bot(discord.Client):
         intents.guild_messages = intents.dm_messages = True
         intents.message_content = reads_all
         # Members are never looked up, so there is no reason to wait for them at the start.
-        super().__init__(intents=intents, chunk_guilds_at_startup=False, guild_ready_timeout=0.1)
+        super().__init__(
+            intents=intents,
+            chunk_guilds_at_startup=False,
+            guild_ready_timeout=0.1,
+            proxy=proxy_of(Route.BASE),
+        )
         self.engine = engine
         self.channel = channel
         self._allowed = frozenset(allowed)

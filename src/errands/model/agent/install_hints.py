@@ -31,4 +31,4 @@ def no_server(advice: str) -> str:
 
 
 def no_key(variable: str) -> str:
-    return f"the variable {variable} is not set; set it, or name another one with `key_env`"
+    return f"the variable {variable} is not set; set it, or say with `key` where the key is"

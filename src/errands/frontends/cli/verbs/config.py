@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from errands import config
+from errands.config.secret import is_secret
 from errands.frontends.cli.context import masked_variables
 from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.action import quoted
@@ -57,10 +58,12 @@ def _settings(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield from _settings(value, f"{above}{key}.")
         elif isinstance(value, list):
             yield f"{above}{key}", line(Mask({}).text(" ".join(map(quoted, map(str, value)))))
-        elif key == "password" or above.endswith("headers."):
+        elif is_secret(str(value).rpartition(" ")[2]):
+            yield f"{above}{key}", str(value)
+        elif key in ("key", "password") or above.endswith("headers."):
             yield f"{above}{key}", f"[masked: {key}]"
         else:
-            said = str(value) if key == "key_env" else masked_variables({key: str(value)})[key]
+            said = masked_variables({key: str(value)})[key]
             yield f"{above}{key}", line(Mask({}).text(said))
 
 
