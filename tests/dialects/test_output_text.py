@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from errands.dialects.output_text import bounded, middle_out, one_line, page, paged, summary
 from errands.model.record import evolve
+from errands.model.text.mask import Mask
 from errands.ports.output import Piece
 from errands.testing.speaker import FENCE
 from tests.dialects.views import view
@@ -86,15 +87,28 @@ def test_a_summary_that_could_say_anything_is_not_shown(said: str | None, shown:
 @pytest.mark.spec("N9")
 def test_the_middle_is_left_out_and_counted() -> None:
     whole = b"one two three four five six seven eight nine ten"
-    text = middle_out(whole[:20], piece(whole[-20:], len(whole) - 20), 20, rest="there")
-    first, last = text.split(b"\n[... ")[0], text.rpartition(b"...]\n")[2]
-    assert (first, last) == (b"one two ", b"nine ten")
-    assert f"[... {len(whole) - len(first) - len(last)} bytes are left out here; there ...]".encode() in text
+    text = middle_out(whole[:20], piece(whole[-20:], len(whole) - 20), 20, Mask({}), rest="there")
+    first, last = text.split("\n[... ")[0], text.rpartition("...]\n")[2]
+    assert (first, last) == ("one two ", "nine ten")
+    assert f"[... {len(whole) - len(first) - len(last)} bytes are left out here; there ...]" in text
+
+
+@pytest.mark.spec("O12")
+def test_a_secret_that_the_middle_cuts_in_two_is_masked_in_both_halves() -> None:
+    lines = "".join(f"{line:064}\n" for line in range(40))
+    whole = f"first\n-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----\nlast\n".encode()
+    end = evolve(piece(whole[-700:], len(whole) - 700), before=whole[:-700])
+    text = middle_out(whole[:500], end, 1000, Mask({}), rest="there")
+
+    assert text.count("[masked: private key]") > 5
+    assert "0" * 20 not in text
+    assert text.startswith("first\n")
+    assert text.endswith("last\n")
 
 
 def test_what_fits_is_shown_whole() -> None:
     whole = b"one two three"
-    assert middle_out(whole, piece(whole), 26, rest="") == whole
+    assert middle_out(whole, piece(whole), 26, Mask({}), rest="") == whole.decode()
 
 
 @pytest.mark.spec("O12")

@@ -12,7 +12,7 @@ import pytest
 from errands.model.errors import NotFound
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.ports.output import Piece
+from errands.ports.output import CONTEXT, Piece
 from errands.testing.engines import TestEngine, embedded, until
 
 WAITING = "echo ready; read line"
@@ -91,6 +91,36 @@ async def test_secrets_of_the_environment_are_masked_in_shown_output(
     assert raw == "staple-and-glue-42 correct-horse-battery\n"
     assert "staple" not in shown
     assert "horse" not in shown
+
+
+@pytest.mark.spec("O12")
+async def test_what_is_read_comes_with_the_bytes_around_it(engine: TestEngine) -> None:
+    """So that a secret of which only a part is read is recognised."""
+    printed = "".join(f"line {number}\n" for number in range(4000)).encode()
+    task = await engine.finished("seq -f 'line %g' 0 3999")
+    end = len(printed)
+
+    for offset, limit in ((0, 10), (5, 10), (20_000, 500), (end - 10, 100), (end - 10, 4)):
+        piece = await engine.output(task.id, offset=offset, limit=limit)
+        last = offset + len(piece.content)
+        assert piece.before == printed[max(0, offset - CONTEXT) : offset]
+        assert piece.after == printed[last : last + CONTEXT]
+    tail = await engine.tail(task.id, 3)
+    assert printed.endswith(tail.before + tail.content)
+    assert (len(tail.before), tail.content) == (CONTEXT, b"line 3997\nline 3998\nline 3999\n")
+
+
+@pytest.mark.spec("O12")
+async def test_nothing_beyond_a_gap_counts_as_around(engine: TestEngine) -> None:
+    task = await engine.finished("seq 1 10000", output=8192)
+    first = await engine.output(task.id, offset=10)
+    assert first.after == b""
+    second = await engine.output(task.id, offset=first.next_offset)
+
+    assert second.missing > 0
+    assert (second.before, second.after) == (b"", b"")
+    later = await engine.output(task.id, offset=second.offset + 30)
+    assert later.before == second.content[:30]
 
 
 @pytest.mark.spec("O3")

@@ -12,7 +12,6 @@ from errands.dialects.tool_context import SHOWN
 from errands.model.options.table import RECURRING
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.text.duration import spoken as spoken_duration
-from errands.model.text.sanitise import visible
 from errands.model.view import as_json
 from errands.ports.dialect import Reply, Tool
 
@@ -178,7 +177,8 @@ class Native(BaseDialect):
         await context.engine.mark_retrieved(view)
         piece = await context.engine.output(view.id, offset=offset, limit=SHOWN)
         content, beyond = paged(piece, SHOWN, is_live=view.is_live)
-        clean = (await context.engine.mask(view.id)).text(visible(content))
+        after = (piece.content + piece.after)[len(content) :]
+        clean = (await context.engine.mask(view.id)).output(content, before=piece.before, after=after)
         shown = bounded(clean, None, rest="", label=f"output of {view.id}")
         gap = f"[{piece.missing:,} bytes before this were not kept]" if piece.missing else ""
         is_end = not view.is_live and not content

@@ -1,6 +1,6 @@
 """The output of a task as data for a model: bounded, cleaned, inside a fence that it cannot forge.
 
-Secrets are masked before they come here.
+Secrets are masked here in outputs of which only parts are shown, and elsewhere before they come here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from datetime import timedelta
 from errands.model.record import record
 from errands.model.text.sanitise import line
 from errands.model.text.summary import counts_only
+from errands.ports.output import CONTEXT
 from errands.text import clip, fenced, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from errands.model.text.mask import Mask
     from errands.model.view import View
     from errands.ports.output import Piece
 
@@ -39,16 +41,18 @@ def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bo
     return Shown(text=fenced(text, label), is_cut=is_cut)
 
 
-def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
-    """Join the beginning and the end of an output, with a note of how much is missing between them."""
+def middle_out(head: bytes, tail: Piece, longest: int, mask: Mask, *, rest: str) -> str:
+    """Join the masked beginning and end of an output, with a note of how much is missing between them."""
     half = longest // 2
     first = _until_blank(head[:half])
     last = _from_blank(tail.content[-half:])
     missing = tail.next_offset - len(last) - len(first)
     if missing <= 0:
-        return head
-    gap = f"\n[... {missing:,} bytes are left out here; {rest} ...]\n"
-    return first + gap.encode() + last
+        return mask.output(head, before=b"", after=tail.after)
+    before = tail.before + tail.content[: len(tail.content) - len(last)]
+    beginning = mask.output(first, before=b"", after=head[len(first) :][:CONTEXT])
+    end = mask.output(last, before=before[-CONTEXT:], after=tail.after)
+    return f"{beginning}\n[... {missing:,} bytes are left out here; {rest} ...]\n{end}"
 
 
 def page(content: bytes, longest: int) -> bytes:

@@ -193,10 +193,12 @@ class ToolContext:
             clean = (await self.engine.mask(view.id)).text(visible(answer))
             return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
         content, is_all = await self._beginning(view, longest)
-        if not is_all:
+        mask = await self.engine.mask(view.id)
+        if is_all:
+            clean = mask.output(content, before=b"", after=b"")
+        else:
             tail = await self.engine.tail(view.id, longest // 40)
-            content = middle_out(content, tail, longest, rest=_where(view))
-        clean = (await self.engine.mask(view.id)).text(visible(content))
+            clean = middle_out(content, tail, longest, mask, rest=_where(view))
         return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
 
     async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:
@@ -214,7 +216,8 @@ class ToolContext:
             return Shown(text="")
         await self.engine.mark_retrieved(view)
         tail = await self.engine.tail(view.id, count)
-        clean = (await self.engine.mask(view.id)).text(visible(tail.content))
+        mask = await self.engine.mask(view.id)
+        clean = mask.output(tail.content, before=tail.before, after=tail.after)
         return bounded(clean, SHOWN, rest=_where(view), label=f"output of {view.id}")
 
 

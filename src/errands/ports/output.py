@@ -14,15 +14,22 @@ if TYPE_CHECKING:
         def send(self, directory: str, content: bytes, *, eof: bool = False) -> None: ...
 
 
+CONTEXT = 8192  # bytes; longer than any private key
+
+
 @record
 class Piece:
     """A part of a run's output.
 
     Offsets count the bytes that the task printed, kept or not, so that reading from `next_offset` neither
     repeats nor skips anything; `missing` bytes right before this piece were dropped because of the cap.
+    `before` and `after` are the kept bytes around it, up to CONTEXT each: without them, a secret of which a
+    piece has only a part would not be recognised and masked.
     """
 
     content: bytes
     offset: int
     next_offset: int
     missing: int = 0
+    before: bytes = b""
+    after: bytes = b""

@@ -35,7 +35,7 @@ def test_a_task_that_floods_can_be_inspected(person: Person) -> None:
 @pytest.mark.spec("O9")
 @pytest.mark.timeout(60)
 def test_what_is_printed_while_a_log_is_shown_is_not_waited_for() -> None:
-    shown: list[bytes] = []
+    shown: list[Piece] = []
     ends = iter(range(5, 10**9))
 
     class Flood:
@@ -50,4 +50,4 @@ def test_what_is_printed_while_a_log_is_shown_is_not_waited_for() -> None:
     lens: Any = SimpleNamespace(show=shown.append)
 
     assert show_from(context, "yes-222222.1", lens, 0) == 5
-    assert shown == [b"y"] * 5
+    assert [each.content for each in shown] == [b"y"] * 5

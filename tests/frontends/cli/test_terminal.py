@@ -224,3 +224,18 @@ def test_json_cannot_control_the_terminal_either(person: Person) -> None:
         said = person.types(*words, "--json").out
         assert [c for c in said if c in evil and not c.isprintable()] == []
     assert person.sees(task_id)["description"] == evil
+
+
+@pytest.mark.spec("O12")
+def test_a_read_that_begins_inside_a_secret_shows_nothing_of_it(person: Person) -> None:
+    secret, word = "s3cret-0f-many-w0rds", "x" * 100
+    task_id = person.finishes("--env", f"API_TOKEN={secret}", f"printf '{word}=%s {word}\\n' $API_TOKEN")
+    begin = len(word) + 1
+
+    for offset in (begin + 1, begin + 9, begin + len(secret) - 3):
+        for words in (["--json"], []):
+            said = person.types("logs", "--offset", str(offset), *words, task_id).out
+            assert f"[masked: API_TOKEN] {word}" in said
+            assert secret[offset - begin :] not in said
+            assert word + "=" not in said
+    assert person.types("logs", "--raw", "--offset", str(begin + 3), task_id).out == f"{secret[3:]} {word}\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -224,6 +225,43 @@ def test_it_never_matters_where_text_is_cut(text: str, data: st.DataObject) -> N
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
     assert "".join(map(stream.feed, pieces)) + stream.close() == MASK.text(text)
+
+
+@given(TEXTS, st.data())
+def test_a_part_is_masked_like_the_whole_if_what_is_around_it_is_known(
+    text: str, data: st.DataObject
+) -> None:
+    """Every character of a part is shown exactly if it is shown in the whole text."""
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    parts = [
+        MASK.text(text[:start], after=text[start:]),
+        MASK.text(text[start:end], before=text[:start], after=text[end:]),
+        MASK.text(text[end:], before=text[:end]),
+    ]
+    whole = MASK.text(text)
+
+    assert unlabelled("".join(parts)) == unlabelled(whole)
+    assert sum(map(labels, parts)) <= labels(whole) + 2  # one that is cut stands on both sides
+
+
+@given(st.sampled_from([*SHAPED.values(), PRIVATE_KEY, *ENVIRONMENT.values()]), st.data())
+def test_a_read_that_begins_or_ends_inside_a_secret_shows_nothing_of_it(
+    secret: str, data: st.DataObject
+) -> None:
+    whole = f"it is {secret} indeed\n"
+    cut = data.draw(st.integers(7, 5 + len(secret)))
+    for mask in (MASK, NOBODY):
+        first, last = mask.text(whole[:cut], after=whole[cut:]), mask.text(whole[cut:], before=whole[:cut])
+
+        assert unlabelled(first) + unlabelled(last) == unlabelled(mask.text(whole))
+
+
+def unlabelled(text: str) -> str:
+    return re.sub(r"\[masked: [^]]*\]", "", text)
+
+
+def labels(text: str) -> int:
+    return text.count("[masked: ")
 
 
 @given(st.lists(PIECES, max_size=12))

@@ -159,6 +159,14 @@ BREAKAGES = [
         test="frontends/cli/test_private_home.py",
     ),
     Breakage(
+        "O12",
+        "a read that begins inside a secret shows the rest of it",
+        file="model/text/mask.py",
+        old="        stream.feed(before)\n",
+        new="        stream.feed('x' * len(before))\n",
+        test="frontends/cli/test_terminal.py::test_a_read_that_begins",
+    ),
+    Breakage(
         "O13",
         "the finished tasks of a living session are removed",
         file="stores/sqlite/retention.py",

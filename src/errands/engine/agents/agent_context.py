@@ -38,6 +38,7 @@ from errands.model.span import caller, calling
 from errands.model.view import View
 from errands.ports.agent import Activity, CommandResult, Decision, Spec, ToolCall
 from errands.ports.dialect import Caller
+from errands.ports.output import CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,16 +259,18 @@ class RunContext:
 
     def _output(self, view: View) -> str:
         """Read what a task printed, with secrets masked, and without the middle if it is too long."""
-        piece = self._engine.output(view.id, limit=SHOWN)
-        head, tail = piece.content, b""
-        if len(head) >= SHOWN:
-            head = head[: SHOWN // 2]
-            tail = self._engine.tail(view.id, 1000).content[-SHOWN // 2 :]
-        text = head.decode("utf-8", "replace")
-        if tail:
-            where = f"\n[... the middle is left out; all of it: errands logs {view.id} ...]\n"
-            text += where + tail.decode("utf-8", "replace")
-        return self._engine.mask(view.id).text(text)
+        mask = self._engine.mask(view.id)
+        head = self._engine.output(view.id, limit=SHOWN).content
+        if len(head) < SHOWN:
+            return mask.text(_decoded(head))
+        half = SHOWN // 2
+        last = self._engine.tail(view.id, 1000)
+        before, tail = last.before + last.content[:-half], last.content[-half:]
+        return (
+            mask.text(_decoded(head[:half]), after=_decoded(head[half:][:CONTEXT]))
+            + f"\n[... the middle is left out; all of it: errands logs {view.id} ...]\n"
+            + mask.text(_decoded(tail), before=_decoded(before[-CONTEXT:]))
+        )
 
     async def wait_turn(self) -> None:
         if self._task.lane != LANE or not self._gate.is_closed():
@@ -354,6 +357,10 @@ class RunContext:
         if self.own is not None and session in (self.own.name, self.session):
             return self._store.session(self._task.id)
         return None if session == self.session else self._store.session(name=session)
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
 
 
 def _traced(call_id: str) -> dict[str, str]:

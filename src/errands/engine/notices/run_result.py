@@ -10,7 +10,9 @@ from errands.model.errors import ErrandsError
 from errands.model.notices.delivery import facts_of, masked_body
 from errands.model.notices.result import FIRST, LONGEST
 from errands.model.record import evolve
+from errands.model.run import task_of
 from errands.model.text.mask import Mask
+from errands.ports.output import CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def with_result(facts: dict[str, Any], output: Callable[[str], Mapping[str, str]
 
 
 def output_of(engine: EngineCore, run_id: str) -> dict[str, str]:
-    """Read what a run printed: all of it, or its beginning and its end if it is long."""
+    """Read what a run printed: all of it, or its beginning and its end, masked where they are cut."""
     try:
         last = engine.tail(run_id, _LINES)
         if last.next_offset <= min(len(last.content), LONGEST):
@@ -53,11 +55,18 @@ def output_of(engine: EngineCore, run_id: str) -> dict[str, str]:
         first = engine.output(run_id, limit=FIRST)
     except (ErrandsError, OSError):  # it printed nothing, or it was cleared meanwhile
         return {}
+    mask = mask_of(engine, task_of(run_id)[0])
     ending = last.content[-(LONGEST - FIRST) :]
+    ending = ending[ending.find(b"\n") + 1 :]
+    before = (last.before + last.content)[: -len(ending) or None]
     return {
-        "result": first.content.decode("utf-8", "ignore"),
-        "result_end": ending[ending.find(b"\n") + 1 :].decode("utf-8", "replace"),
+        "result": mask.text(first.content.decode("utf-8", "ignore"), after=_decoded(first.after)),
+        "result_end": mask.text(_decoded(ending), before=_decoded(before[-CONTEXT:])),
     }
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
 
 
 def mask_of(engine: EngineCore, task_id: str) -> Mask:

@@ -14,7 +14,7 @@ from errands.frontends.discord.option_parameters import command as command_with_
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.options.draft import Draft
-from errands.model.text.sanitise import line, visible
+from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.ports.store import Query
 
@@ -193,7 +193,8 @@ def task_list(views: list[View]) -> str:
 
 def task_text(engine: Engine, task_id: str) -> str:
     view = engine.get(task_id)
-    tail = visible(engine.mask(view.id).text(engine.tail(view.id).content.decode("utf-8", "replace")))
+    piece = engine.tail(view.id)
+    tail = engine.mask(view.id).output(piece.content, before=piece.before, after=piece.after)
     words = f"`{view.id}` {view.state}\n`$ {_without_backticks(line(view.command))[:300]}`"
     if view.standing is not None:
         words += f"\n{line(view.standing.rule)}"

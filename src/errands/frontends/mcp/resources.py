@@ -29,7 +29,7 @@ from errands.dialects.output_text import paged
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.frontend import Frontend
 from errands.model.errors import BadValue, NotFound
-from errands.model.text.sanitise import line, visible
+from errands.model.text.sanitise import line
 from errands.model.view import View, as_json
 from errands.text import clip, fenced
 
@@ -123,7 +123,8 @@ class Resources:
         engine = self._frontend.engine.engine
         piece = engine.output(view.id, offset=offset, limit=PAGE)
         content, beyond = paged(piece, PAGE, is_live=view.is_live)
-        text = engine.mask(view.id).text(visible(content))
+        after = (piece.content + piece.after)[len(content) :]
+        text = engine.mask(view.id).output(content, before=piece.before, after=after)
         if text:
             text = fenced(text, f"output of {view.id}")
         more: dict[str, Any] = {"nextOffset": beyond, "missingBytes": piece.missing}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 
+from errands.model.text.sanitise import visible
 from errands.model.text.secrets import LABELLED, SHAPES, WORDS, is_credential
 
 TYPE_CHECKING = False
@@ -44,14 +45,33 @@ class Mask:
         """Hide the secrets of another environment as well."""
         self.values.update(_values(environment))
 
-    def text(self, text: str) -> str:
-        """Mask a whole text."""
-        stream = self.stream()
-        return stream.feed(text) + stream.close()
+    def text(self, text: str, *, before: str = "", after: str = "") -> str:
+        """Mask a text; what stands around it shows which secrets it has only a part of, and is left out."""
+        if after and not self._has_lines(after):
+            after = after.partition("\n")[0]
+        stream = self.stream(before=before, longest=len(text))
+        return stream.feed(text + after) + stream.close()
 
-    def stream(self) -> Stream:
-        """Return a masker for text that comes in pieces."""
-        return Stream(self.values)
+    def output(self, content: bytes, *, before: bytes, after: bytes, colour: bool = False) -> str:
+        """Mask a piece of output and make it safe to show, given the bytes around it."""
+        text = visible(content, colour=colour)
+        return self.text(text, before=visible(before), after=visible(after))
+
+    def stream(self, *, before: str = "", longest: int | None = None) -> Stream:
+        """Return a masker for text that comes in pieces; `before` stands before it, and is left out.
+
+        Only the first `longest` characters are returned; those behind them only show what a secret is.
+        """
+        if before and not self._has_lines(before):
+            before = before.rpartition("\n")[2]
+        end = None if longest is None else len(before) + longest
+        stream = Stream(self.values, window=(len(before), end))
+        stream.feed(before)
+        return stream
+
+    def _has_lines(self, text: str) -> bool:
+        """Return whether a secret may reach over several lines, which takes longer to look for."""
+        return "-----BEGIN" in text or any("\n" in value for value in self.values)
 
 
 class Stream:
@@ -61,8 +81,11 @@ class Stream:
     value with blanks.
     """
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, str], window: tuple[int, int | None] = (0, None)) -> None:
+        """Return what is inside the window, and take everything else only to recognise secrets."""
         self._values = values
+        self._first, self._end = window
+        self._place = 0  # how many characters were passed on
         self._with_blanks = [value for value in values if _BLANK.search(value)]
         self._held = ""
         self._before = ""  # the end of the current line that was already returned, unmasked
@@ -110,6 +133,7 @@ class Stream:
     def _shorten(self) -> str:
         """Release the beginning of a word that is too long to hold back."""
         if self._swallowing:
+            self._place += len(self._held)
             self._held = ""
         if len(self._held) <= _LONGEST_WORD:
             return ""
@@ -119,8 +143,10 @@ class Stream:
             if start - offset < edge < end - offset:
                 edge = start - offset
                 if edge == 0:
+                    label = self._shown(0, len(self._held), _label(kind))
+                    self._place += len(self._held)
                     self._held, self._swallowing = "", True
-                    return _label(kind)
+                    return label
         return self._pass_on(edge)
 
     def _pass_on(self, cut: int) -> str:
@@ -128,6 +154,7 @@ class Stream:
         if self._swallowing:
             blank = _BLANK.search(text)
             self._swallowing = blank is None
+            self._place += blank.start() if blank else len(text)
             text = text[blank.start() :] if blank else ""
         masked = []
         while text:
@@ -162,9 +189,23 @@ class Stream:
         parts = []
         place = offset
         for start, end, kind in self._spans(whole, offset, in_key=in_key):
-            parts += [whole[place:start], _label(kind)]
+            parts.append(self._clipped(whole, place, start, offset))
+            parts.append(self._shown(start - offset, end - offset, _label(kind)))
             place = end
-        return "".join(parts) + whole[place:]
+        parts.append(self._clipped(whole, place, len(whole), offset))
+        self._place += len(text)
+        return "".join(parts)
+
+    def _clipped(self, whole: str, start: int, end: int, offset: int) -> str:
+        """Return the part of a text that is inside the window."""
+        shift = offset - self._place
+        last = end if self._end is None else min(end, self._end + shift)
+        return whole[max(start, self._first + shift) : max(last, 0)]
+
+    def _shown(self, start: int, end: int, label: str) -> str:
+        """Return a label if some of what it stands for is inside the window."""
+        is_after = self._end is not None and self._place + start >= self._end
+        return "" if is_after or self._place + end <= self._first else label
 
     def _spans(self, text: str, offset: int, *, in_key: bool = False) -> list[Span]:
         """Return what must be masked from `offset` on, in order; overlapping spans are merged."""

@@ -10,9 +10,10 @@ import os
 import time
 
 from errands.model.errors import NoInput
+from errands.model.record import evolve
 from errands.ports import rundir
 from errands.ports.home import reach_socket
-from errands.ports.output import Piece
+from errands.ports.output import CONTEXT, Piece
 from errands.ports.own_file import check_socket, open_file
 from errands.ports.rundir import read_at
 from errands.runners.shim import run_record
@@ -38,7 +39,7 @@ def read(directory: str, *, offset: int = 0, limit: int | None = None) -> Piece:
 
     def read_once(log: _LogFiles) -> tuple[Piece, bool]:
         piece = log.read(max(offset, 0), size)
-        return piece, bool(piece.content) or not piece.missing
+        return log.around(piece), bool(piece.content) or not piece.missing
 
     return _read_stable(directory, read_once)
 
@@ -54,8 +55,9 @@ def tail(directory: str, lines: int, *, size: int | None = None) -> Piece:
             content = read_at(file, size, max(0, os.fstat(file).st_size - size))
         finally:
             os.close(file)
-        content = _last_lines(content, lines)
-        return Piece(content=content, offset=size - len(content), next_offset=size)
+        last = _last_lines(content, lines)
+        before = content[: len(content) - len(last)][-CONTEXT:] if last else b""
+        return Piece(content=last, offset=size - len(last), next_offset=size, before=before)
 
     def read_once(log: _LogFiles) -> tuple[Piece, bool]:
         content = b""
@@ -65,7 +67,8 @@ def tail(directory: str, lines: int, *, size: int | None = None) -> Piece:
                 break
         is_valid = bool(content) or not log.total
         content = _last_lines(content, lines)
-        return Piece(content=content, offset=log.total - len(content), next_offset=log.total), is_valid
+        at = log.total - len(content)
+        return log.around(Piece(content=content, offset=at, next_offset=log.total)), is_valid
 
     return _read_stable(directory, read_once)
 
@@ -210,10 +213,23 @@ class _LogFiles:
 
     def end(self, size: int) -> bytes:
         """Read the last bytes: at most `size`, and only from the kept end."""
+        return self._until(self.total, size)
+
+    def around(self, piece: Piece) -> Piece:
+        """Add to a piece what was kept right before and after it."""
+        if not piece.content:
+            return piece
+        after = b""
+        if piece.next_offset < self.total and (piece.next_offset != self._kept or not self.end_begins):
+            after = self.read(piece.next_offset, CONTEXT).content
+        return evolve(piece, before=self._until(piece.offset, CONTEXT), after=after)
+
+    def _until(self, end: int, size: int) -> bytes:
+        """Read what was kept right before an offset: at most `size` bytes, and nothing from before a gap."""
         content = b""
-        at = max(self.total - size, self.end_begins)
-        while at < self.total:
-            piece = self.read(at, self.total - at)
+        at = max(end - size, self.end_begins if end > self._kept else 0)
+        while at < end:
+            piece = self.read(at, end - at)
             if piece.next_offset <= at:
                 break  # the file is shorter than the run record says
             content = piece.content if piece.missing else content + piece.content

@@ -164,7 +164,7 @@ def show_from(context: Context, run_id: str, output: OutputFilter, offset: int) 
             output.gap(piece.missing)
         if piece.next_offset <= offset:
             break
-        output.show(piece.content)
+        output.show(piece)
         offset = piece.next_offset
     return offset
 

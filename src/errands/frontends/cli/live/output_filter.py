@@ -9,7 +9,9 @@ from errands.model.text.sanitise import Stream, visible
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
+    from errands.model.text import mask
     from errands.model.view import View
+    from errands.ports.output import Piece
 
 
 class OutputFilter:
@@ -18,25 +20,31 @@ class OutputFilter:
     def __init__(self, context: Context, view: View) -> None:
         # On a terminal a carriage return may redraw its own line, which is how progress bars look right.
         self._clean = Stream(colour=context.look.colour, overwrite=sys.stdout.isatty())
-        self._mask = context.engine.mask(view.id).stream()
+        self._masking = context.engine.mask(view.id)
+        self._mask: mask.Stream | None = None  # until the first piece says what stands before it
         self._open_line = False
 
-    def show(self, content: bytes) -> None:
-        self._write(self._mask.feed(self._clean.feed(content)))
+    def show(self, piece: Piece) -> None:
+        if self._mask is None:
+            self._mask = self._masking.stream(before=visible(piece.before))
+        self._write(self._mask.feed(self._clean.feed(piece.content)))
 
     def pause(self) -> None:
         """Print what was held back: nothing follows for a while, as after a prompt."""
-        self._write(self._mask.pause())
+        if self._mask is not None:
+            self._write(self._mask.pause())
 
     def gap(self, missing: int) -> None:
         """Print how many bytes the output cap dropped."""
-        self._write(self._mask.close())
+        if self._mask is not None:
+            self._write(self._mask.close())
         start = "\n" if self._open_line else ""
         self._write(f"{start}[... {missing:,} bytes not kept ...]\n")
 
     def close(self) -> None:
         """Print what was held back, and end an open line on a terminal."""
-        self._write(self._mask.feed(self._clean.close()) + self._mask.close())
+        if self._mask is not None:
+            self._write(self._mask.feed(self._clean.close()) + self._mask.close())
         if self._open_line and sys.stdout.isatty():
             self._write("\n")
 
@@ -52,8 +60,8 @@ class Bare(OutputFilter):
     def __init__(self) -> None:
         pass
 
-    def show(self, content: bytes) -> None:
-        put(content)
+    def show(self, piece: Piece) -> None:
+        put(piece.content)
 
     def pause(self) -> None:
         pass
@@ -74,6 +82,12 @@ def put(content: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def clean(context: Context, view: View, content: bytes, *, colour: bool) -> str:
+def clean(context: Context, view: View, piece: Piece, *, colour: bool) -> str:
     """Return a whole piece of output, masked and cleaned."""
-    return context.engine.mask(view.id).text(visible(content, colour=colour))
+    mask = context.engine.mask(view.id)
+    return mask.output(piece.content, before=piece.before, after=piece.after, colour=colour)
+
+
+def clean_text(context: Context, view: View, text: str) -> str:
+    """Return a whole text of an agent, masked and cleaned."""
+    return context.engine.mask(view.id).text(visible(text))

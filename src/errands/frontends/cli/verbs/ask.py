@@ -91,14 +91,14 @@ def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool)
 
 
 def _print_answer(context: Context, arguments: Arguments, view: View) -> None:
-    from errands.frontends.cli.live.output_filter import clean
+    from errands.frontends.cli.live.output_filter import clean_text
 
     if arguments.json:
         context.print_view(view)
         return
     answer = view.agent.answer if view.agent else None
     if answer:
-        context.say(clean(context, view, answer.encode(), colour=False).rstrip("\n"))
+        context.say(clean_text(context, view, answer).rstrip("\n"))
     if view.state != "completed":
         context.note(ending_line(view, context.error_look, at=now()))
 

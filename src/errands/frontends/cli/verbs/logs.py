@@ -32,7 +32,7 @@ def logs(context: Context, arguments: Arguments) -> int:
         offset = arguments.offset or 0
         if arguments.tail is not None:
             piece = context.engine.tail(run.id, arguments.tail)
-            output.show(piece.content)
+            output.show(piece)
             offset = piece.next_offset
         if run.state == "pending":
             context.note(f"{view.id} has not started: {waits_for(view, at=now())}")
@@ -88,7 +88,7 @@ def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -
             "id": view.id,
             "run_id": run.id,
             "state": run.state,
-            "output": clean(context, view, piece.content, colour=False),
+            "output": clean(context, view, piece, colour=False),
             "offset": piece.offset,
             "next_offset": piece.next_offset,
             "missing": piece.missing,

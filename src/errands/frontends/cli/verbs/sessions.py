@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.display.format import ago, now
-from errands.frontends.cli.live.output_filter import clean
+from errands.frontends.cli.live.output_filter import clean_text
 from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.errors import BadValue
 from errands.model.states import LIVE
@@ -95,7 +95,7 @@ def _one(context: Context, arguments: Arguments) -> int:
             )
             continue
         answer = "\n\n".join(filter(None, (each.answer, _ending(run, each))))
-        words = clean(context, view, f"> {each.text}\n\n{answer}".encode(), colour=False)
+        words = clean_text(context, view, f"> {each.text}\n\n{answer}")
         context.say(rule(f"run {number}", context.look), words.rstrip("\n"), "")
     if not arguments.json:
         hint = (

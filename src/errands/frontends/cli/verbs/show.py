@@ -49,7 +49,7 @@ EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 def show(context: Context, arguments: Arguments) -> int:
     view = context.engine.get(arguments.id)
     piece = context.engine.tail(view.id, arguments.lines)
-    output = clean(context, view, piece.content, colour=context.look.colour and not arguments.json)
+    output = clean(context, view, piece, colour=context.look.colour and not arguments.json)
     context.engine.mark_retrieved(view)
     if arguments.json:
         context.print_view(view, output_tail=output)

@@ -67,12 +67,12 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
 
 def _print_json(context: Context, view: View) -> None:
     piece = context.engine.tail(view.id)
-    output = clean(context, view, piece.content, colour=False)
+    output = clean(context, view, piece, colour=False)
     context.print_view(view, output_tail=output, next_offset=piece.next_offset)
 
 
 def _partial_output(context: Context, view: View) -> None:
-    output = clean(context, view, context.engine.tail(view.id).content, colour=context.look.colour)
+    output = clean(context, view, context.engine.tail(view.id), colour=context.look.colour)
     if output.strip():
         context.say(rule("output so far", context.look), output.rstrip("\n"), rule("", context.look))
 
