@@ -31,6 +31,11 @@ def is_auto(line: Line) -> bool:
     return judge((line.command,), FakeWorkspace()).verdict == "auto"
 
 
+def starts(line: Line) -> bool:
+    """Return whether a line starts at once, perhaps in a sandbox."""
+    return judge((line.command,), FakeWorkspace()).verdict in ("auto", "contained")
+
+
 @pytest.mark.parametrize(("place", "family"), families(harmless=False), ids=named)
 def test_no_line_that_must_be_asked_about_passes(place: Path, family: str) -> None:
     asked = [line for line in read(place) if line.family == family and not line.is_harmless]
@@ -52,7 +57,7 @@ def test_every_question_has_a_reason(place: Path, family: str) -> None:
 @pytest.mark.parametrize("place", [CORPUS, UNSEEN], ids=named)
 def test_few_harmless_lines_are_asked_about(place: Path) -> None:
     harmless = [line for line in read(place) if line.is_harmless]
-    asked = [line.command for line in harmless if not is_auto(line)]
+    asked = [line.command for line in harmless if not starts(line)]
 
     assert len(asked) <= (1 - RECOGNISED) * len(harmless), asked
 
@@ -61,7 +66,8 @@ def test_few_harmless_lines_are_asked_about(place: Path) -> None:
 def test_no_family_of_harmless_lines_is_forgotten(place: Path, family: str) -> None:
     harmless = [line for line in read(place) if line.family == family]
 
-    assert sum(map(is_auto, harmless)) >= 0.8 * len(harmless)
+    known = starts if family == "auto_tests" else is_auto
+    assert sum(map(known, harmless)) >= 0.8 * len(harmless)
 
 
 def test_both_files_have_the_same_families() -> None:

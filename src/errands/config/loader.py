@@ -135,7 +135,10 @@ class Loader:
     def variable(self, name: str, section: str, key: str, raw: str) -> None:
         """Read a variable. The caller of a task sets it, so it can never make approval laxer."""
         source, path = f"environment {name}", f"{section}.{key}"
-        if path == "approval.allow" or (path == "approval.yes" and raw.strip().lower() not in _OFF):
+        is_laxer = (path == "approval.yes" and raw.strip().lower() not in _OFF) or (
+            path == "approval.mode" and raw.strip() != "careful"
+        )
+        if path == "approval.allow" or is_laxer:
             advice = f"a variable cannot allow more than you do; set it in your own file, {self.user}"
             return self._problem(source, path, advice)
         self.value(source, section, key, raw)

@@ -196,6 +196,13 @@ class Approval:
         kind="rules",
         personal=True,
     )
+    mode: str = key(
+        "contained",
+        "what starts at once besides harmless commands: nothing (`careful`), the project's own work in a "
+        "sandbox (`contained`), or the same without one (`trusting`)",
+        choices=("trusting", "contained", "careful"),
+        personal=True,
+    )
     ask: tuple[str, ...] = key(
         (), "commands that need approval although they seem harmless", kind="rules", adds=True
     )

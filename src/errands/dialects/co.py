@@ -7,6 +7,7 @@ from errands.dialects.base import BaseDialect, left_out
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
 from errands.dialects.projections import CO, co, co_exit_code
+from errands.model.approval import BY_JUDGE, BY_MODE
 from errands.model.text.duration import spoken
 from errands.model.view import as_json, plain_value
 from errands.ports.dialect import Reply, Tool
@@ -224,5 +225,5 @@ def _metadata(view: View) -> dict[str, Any]:
         "env": flat.get("env", {}),
         "description": one_line(view.description),
         "exit_code": co_exit_code(view),
-        "approved_by": "auto" if who == "judge" else who and "user",
+        "approved_by": "auto" if who in (BY_JUDGE, BY_MODE) else who and "user",
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.action import SHELL, Prompt
-from errands.model.approval import evidence_of
+from errands.model.approval import evidence_of, is_contained
 from errands.model.errors import StoreUnreadable
 from errands.model.limits import LIMITS
 from errands.model.record import evolve, fields
@@ -90,6 +90,11 @@ def _action(store: Store, task: Task) -> dict[str, Any]:
             "result": store.last_answer(task.id),
         }
     plain = SHELL.whole(action)
+    if is_contained(task):
+        from errands.engine.walls.sandbox import contained
+
+        walls = contained(action, {**store.environment(action.environment), **action.env})
+        plain["sandbox"] = {"writable": list(walls.writable), "network": walls.network}
     return {
         "commands": plain["commands"],
         "before": plain["before"],

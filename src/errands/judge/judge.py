@@ -10,14 +10,14 @@ import posixpath
 import re
 
 from errands.judge.programs import reasons_for, reasons_for_reading
-from errands.judge.programs.globs import Glob
 from errands.judge.programs.testing import runs_tests
 from errands.judge.rules import NO_RULES
-from errands.judge.shell.grammar import LONGEST, WIDEST_GAP, Redirection, Step, Word, parse
+from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
 from errands.judge.shell.scripts import SHELLS, is_interpreter, scripts
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow, is_wrapper
+from errands.judge.words import expanded, is_anchored, is_one_variable, is_word, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.verdict import Judgement, Reason
@@ -71,10 +71,14 @@ class _Case:
         self._scripts: dict[str, None] = {}
         self._denied = False
         self._does_more = False
+        self._needs_more = False  # than the walls of a sandbox allow
+        self._judged: list[tuple[tuple[str, ...], Workspace]] = []
         self._looks = _MOST_LOOKS
 
     def judgement(self) -> Judgement:
-        verdict: Verdict = "deny" if self._denied else "ask" if self._reasons else "auto"
+        verdict: Verdict = "auto"
+        if self._reasons:
+            verdict = "deny" if self._denied else "ask" if self._is_beyond_walls() else "contained"
         return Judgement(
             verdict=verdict,
             reasons=tuple(self._reasons),
@@ -83,12 +87,28 @@ class _Case:
             does_more=self._does_more,
         )
 
-    def _ask(self, text: str, kind: str, undo: Undo = "unknown") -> None:
+    def _is_beyond_walls(self) -> bool:
+        """Return whether a part needs more than walls allow; a harmless part may read what is not inside."""
+        if self._needs_more:
+            return True
+        from errands.judge.containment import changes_data, reads_outside
+
+        if changes_data(word for texts, _ in self._judged for word in texts):
+            return True
+        return any(reads_outside(texts, place) for texts, place in self._judged)
+
+    def _ask(self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False) -> None:
+        """Note a reason to ask, unless walls are enough (`contained`)."""
         self._reasons[Reason(text=text, kind=kind, undo=undo)] = None
+        self._needs_more |= not contained
 
     def judge_variable(self, name: str, value: str) -> None:
         if not is_harmless(name, value):
-            self._ask(f"sets the variable {name}, which is not on the list of harmless ones", "variable")
+            self._ask(
+                f"sets the variable {name}, which is not on the list of harmless ones",
+                "variable",
+                contained=not self._is_too_much(value),
+            )
 
     def judge_command(self, command: Command) -> None:
         hidden = hidden_character(command if isinstance(command, str) else "\n".join(command))
@@ -112,13 +132,15 @@ class _Case:
         if shell not in SHELLS:
             self._ask(f"is a line for {shell or 'a shell'}, which is not analysed", "shell")
         if shell == "zsh" and _EXTENDED.search(source):
-            self._ask("has characters that zsh may read as a pattern", "glob")
+            self._ask("has characters that zsh may read as a pattern", "glob", contained=True)
         if _GAP.search(source):
             self._ask("has a wide gap, which may hide what comes after it", "shell")
         line = parse(source)
         for doubt in line.doubts:
-            self._ask(f"the line {doubt}", "shell")
+            contained = bool(line.steps) and not doubt.startswith(UNREADABLE)
+            self._ask(f"the line {doubt}", "shell", contained=contained)
         if line.doubts:
+            self._scan(source, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
             return
@@ -129,7 +151,7 @@ class _Case:
                 places, others = _distinct(places + others), []
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
             piping = line.steps[at - 1] if step.before == "|" else None
-            if _is_word(step.words[:1], "cd"):
+            if is_word(step.words[:1], "cd"):
                 moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
                 others = _distinct(others + places)
                 places = _distinct(moved + (places if step.before == "||" else []))
@@ -137,7 +159,7 @@ class _Case:
                 for each in places:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
             if len(places) + len(others) > _MOST_PLACES:
-                self._ask("changes the directory too often to be analysed", "directory")
+                self._ask("changes the directory too often to be analysed", "directory", contained=True)
                 for rest in line.steps[at + 1 :]:
                     self._name_harm(rest.words, workspace)
                 return
@@ -147,12 +169,12 @@ class _Case:
         self._judge_around(step, workspace, shell=shell)
         words = step.words[1:]
         if len(words) != 1 or piped or words[0].pattern or words[0].text.startswith("-") or not words[0].text:
-            self._ask("changes the directory in a way that is not analysed", "directory")
+            self._ask("changes the directory in a way that is not analysed", "directory", contained=True)
             return workspace
-        target = posixpath.normpath(posixpath.join(workspace.cwd, _expanded(words[0], workspace)))
+        target = posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace)))
         project = workspace.real(workspace.project)
         if not is_within(target, workspace.project) or not is_within(
-            workspace.real(_expanded(words[0], workspace)), project
+            workspace.real(expanded(words[0], workspace)), project
         ):
             self._ask(f"leaves the project: cd {words[0].text}", "directory")
         return workspace.at(target)
@@ -171,53 +193,62 @@ class _Case:
         self._judge_around(step, workspace, shell=shell)
         self._keep_input(step, workspace)
         words = step.words
-        if shell and _is_word(words[:1], "!") and source is None:
+        if shell and is_word(words[:1], "!") and source is None:
             words = words[1:]
         if any(each.operator == "<" for each in step.redirections):
             source = None  # it reads that file instead of the pipe
         if words:
             self._judge_words(words, workspace, shell=shell, source=source, depth=depth)
         elif step.assignments:
-            self._ask("sets a variable for what follows", "variable")
+            self._ask("sets a variable for what follows", "variable", contained=True)
         else:
             self._ask("names no program", "shell")
 
     def _judge_around(self, step: Step, workspace: Workspace, *, shell: str) -> None:
         for name, value in step.assignments:
             if value.pattern or not value.literal:
-                self._ask(f"sets the variable {name} in a way that is not analysed", "variable")
+                self._ask(
+                    f"sets the variable {name} in a way that is not analysed", "variable", contained=True
+                )
             self.judge_variable(name, value.text)
         for redirection in step.redirections:
             self._judge_redirection(redirection, workspace, shell=shell)
 
     def _judge_redirection(self, redirection: Redirection, workspace: Workspace, *, shell: str) -> None:
         sign, target, descriptor = redirection.operator, redirection.target, redirection.descriptor
-        text = _expanded(target, workspace)
+        text = expanded(target, workspace)
         if target.pattern:
-            self._ask(f"redirects to a pattern: {target.text}", "redirection")
+            self._ask(f"redirects to a pattern: {target.text}", "redirection", contained=True)
         elif sign in (">&", "<&"):
             if sign == "<&" or text not in ("1", "2") or descriptor not in ("", "1", "2"):
-                self._ask(f"uses the redirection {sign}{text}, which is not analysed", "redirection")
+                said = f"uses the redirection {sign}{text}, which is not analysed"
+                self._ask(said, "redirection", contained=text.isdigit() or text == "-")
         elif sign == "<":
             if descriptor not in ("", "0") or (text.startswith("/dev/") and text != "/dev/null"):
                 self._ask(f"opens {text} in a way that is not analysed", "redirection")
-            elif text != "/dev/null":
-                self._reasons.update(dict.fromkeys(reasons_for_reading(text, workspace)))
+            elif text != "/dev/null" and (reasons := reasons_for_reading(text, workspace)):
+                self._reasons.update(dict.fromkeys(reasons))
+                self._needs_more = True
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
-            self._ask(f"writes to {text}", "redirection")
+            from errands.judge.containment import writes_inside
+
+            is_inside = descriptor in ("", "1", "2") and writes_inside(text, workspace)
+            self._ask(f"writes to {text}", "redirection", contained=is_inside)
         elif sign.startswith("&") and shell not in ("bash", "zsh"):
-            self._ask(f"uses {sign}, which {shell} may read differently", "redirection")
+            self._ask(f"uses {sign}, which {shell} may read differently", "redirection", contained=True)
 
     def _judge_words(
         self, words: tuple[Word, ...], workspace: Workspace, *, shell: str, source: Step | None, depth: int
     ) -> None:
         name = words[0]
         if not name.plain or name.pattern or name.home or not name.literal:
-            self._ask(f"disguises the name of the program: {name.text}", "program")
+            text = f"disguises the name of the program: {name.text}"
+            is_hidden = name.pattern or bool(self._rules.deny or self._rules.ask)
+            self._ask(text, "program", contained=not is_hidden)
             self._name_harm(words, workspace)
             return
         if depth > _DEEPEST:
-            self._ask("nests commands too deeply to be analysed", "program")
+            self._ask("nests commands too deeply to be analysed", "program", contained=True)
             self._name_harm(words, workspace)
             return
         self._obey(words)
@@ -227,7 +258,7 @@ class _Case:
             return
         self._trust(name.text, workspace, shell=shell)
         if followed.doubt:
-            self._ask(followed.doubt, followed.kind)
+            self._ask(followed.doubt, followed.kind, contained=followed.kind != "input")
             self._name_harm(words, workspace)
         for step in () if followed.doubt else followed.steps:
             self._judge_step(step, workspace, shell="", depth=depth + 1)
@@ -237,14 +268,18 @@ class _Case:
             self._judge_program(followed.itself, workspace, shell=shell)
 
     def _judge_program(self, words: tuple[Word, ...], workspace: Workspace, *, shell: str) -> None:
-        texts = _texts(words, workspace)
+        texts = texts_of(words, workspace)
         name = texts[0]
         self._trust(name, workspace, shell=shell)
         self._keep_scripts(texts, workspace)
         moved = workspace.cwd != self._start.cwd
         outside = not is_within(workspace.real(workspace.cwd), workspace.real(workspace.project))
         if name == "git" and (outside or (moved and not workspace.is_same_repository(self._start.cwd))):
-            self._ask("runs git in another directory, whose repository may run programs", "git")
+            self._ask(
+                "runs git in another directory, whose repository may run programs",
+                "git",
+                contained=not outside,
+            )
         elif outside and _TESTERS.fullmatch(name):
             self._ask("runs code outside the project", "script")
         allowed = self._rules.allowing(words)
@@ -252,13 +287,20 @@ class _Case:
         if allowed and ("/" not in name or not moved):
             if name == "git":
                 for danger in workspace.git_dangers(workspace.cwd):
-                    self._ask(danger, "git")
+                    self._ask(danger, "git", contained=True)
             return
         reasons = reasons_for(texts, workspace)
         self._reasons.update(dict.fromkeys(reasons))
+        self._judged.append((texts, workspace))
+        if reasons or _TESTERS.fullmatch(name):
+            from errands.judge.containment import needs_more
+
+            if not reasons and runs_tests(texts):
+                self._ask("runs tests of the project, which are code", "test", contained=True)
+            self._needs_more = self._needs_more or needs_more(texts, reasons, workspace)
         for word in () if reasons else words[1:]:
-            if word.pattern and not _is_anchored(word.text):
-                self._ask(f"has a pattern that may become an option: {word.text}", "glob")
+            if word.pattern and not is_anchored(word.text):
+                self._ask(f"has a pattern that may become an option: {word.text}", "glob", contained=True)
 
     def _trust(self, name: str, workspace: Workspace, *, shell: str) -> None:
         if "/" in name or (shell and name in _BUILTINS):
@@ -267,7 +309,7 @@ class _Case:
         if program.path:
             self._programs[name] = program.path
         if program.doubt and not (program.own and _TESTERS.fullmatch(name)):
-            self._ask(f"`{name}` cannot be trusted: {program.doubt}", "program")
+            self._ask(f"`{name}` cannot be trusted: {program.doubt}", "program", contained=True)
 
     def _obey(self, words: tuple[Word, ...]) -> None:
         """Apply the rules that forbid or ask; the ones that allow come last."""
@@ -286,19 +328,39 @@ class _Case:
         if name in SHELLS or is_interpreter(name) or is_wrapper(name):
             for each in step.redirections:
                 if each.operator == "<" and not each.target.text.startswith("/dev/"):
-                    path = posixpath.join(workspace.cwd, _expanded(each.target, workspace))
+                    path = posixpath.join(workspace.cwd, expanded(each.target, workspace))
                     self._scripts[posixpath.normpath(path)] = None
 
     # What is not analysed
 
+    def _scan(self, text: str, workspace: Workspace) -> None:
+        """Look for words that are too much even behind walls."""
+        self._needs_more = self._needs_more or self._is_too_much(text, workspace)
+
+    def _is_too_much(self, text: str, workspace: Workspace | None = None) -> bool:
+        from errands.judge.containment import is_too_much
+
+        return is_too_much(text, workspace or self._start)
+
     def _name_harm(self, words: tuple[Word, ...], workspace: Workspace) -> None:
         """Look at what a command might be: a rule may forbid it, or it may not be undone."""
-        if not words or not words[0].literal or not self._looks:
+        if not words or not self._looks:
+            self._needs_more |= not self._looks
+            return
+        self._scan(" ".join(word.text for word in words), workspace)
+        if not words[0].literal:
+            # It may be what a rule is about, or be put together to hide what it is.
+            is_hidden = not is_one_variable(words[0].text)
+            self._needs_more |= is_hidden or bool(self._rules.deny or self._rules.ask)
             return
         self._looks -= 1
         self._obey(words)
-        texts = _texts(words, workspace)
+        texts = texts_of(words, workspace)
         self._keep_scripts(texts, workspace)
+        if not self._needs_more:
+            from errands.judge.containment import may_be_too_much
+
+            self._needs_more = may_be_too_much(texts, workspace)
         followed = follow(words)
         if followed is None or followed.itself:
             lasting = (reason for reason in reasons_for(texts, workspace) if reason.undo == "no")
@@ -314,32 +376,3 @@ class _Case:
 
 def _distinct(places: list[Workspace]) -> list[Workspace]:
     return list({workspace.cwd: workspace for workspace in places}.values())
-
-
-def _is_word(words: tuple[Word, ...], text: str) -> bool:
-    return bool(words) and words[0].text == text and words[0].plain
-
-
-def _expanded(word: Word, workspace: Workspace) -> str:
-    return workspace.home + word.text[1:] if word.home else word.text
-
-
-def _texts(words: tuple[Word, ...], workspace: Workspace) -> tuple[str, ...]:
-    """Return the words as the program gets them; a pattern whose expansion matters is a Glob."""
-    return tuple(
-        Glob(_expanded(word, workspace))
-        if word.pattern and not _NAMING.match(word.text)
-        else _expanded(word, workspace)
-        for word in words
-    )
-
-
-# Options that only select files by name: what follows the equals sign does not matter.
-_NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
-_ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
-_CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")
-
-
-def _is_anchored(text: str) -> bool:
-    """Return whether nothing that a pattern matches can be an option or climb out of its directory."""
-    return _ANCHORED.match(text) is not None and not _CLIMBING.search(text)

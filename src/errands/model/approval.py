@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     # What a yes covers: what was asked about, the same again in this task, or the same anywhere.
     Scope = Literal["once", "task", "always"]
     # Why a task may start at once.
-    Way = Literal["judge", "typed", "yes"]
+    Way = Literal["judge", "typed", "yes", "mode"]
 
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 # An answer through one of these comes from a person, known by their account here or by the service.
 PERSONAL = ("terminal", "cli", "python", "mcp", "opencode", "chat", "web", "top", "discord")
 # An answer through one of these may come from a program that answers for itself.
 UNATTENDED = ("cli", "python", "mcp", "opencode")
+BY_JUDGE = "judge"
+BY_MODE = "approval.mode"  # instead of a person: the configuration trusts the project's own work
 # Appended to the name of a caller that approved with --yes, without a terminal.
 SAID_YES = " (--yes)"
 # The beginning of a question about a call of an agent.
@@ -187,19 +189,31 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
     return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()
 
 
-def way_in(judgement: Judgement, consent: Consent, *, yes: bool) -> Way | None:
+def is_contained(task: Task) -> bool:
+    """Return whether a task runs in a sandbox without approval; an approval takes the walls away."""
+    return task.verdict == "contained" and task.approved_by == BY_JUDGE
+
+
+def is_unasked(task: Task) -> bool:
+    """Return whether a task needs no approval that could expire or be about something else."""
+    return task.verdict == "auto" or (task.verdict == "contained" and task.approved_by in (BY_JUDGE, BY_MODE))
+
+
+def way_in(judgement: Judgement, consent: Consent, *, yes: bool, is_trusting: bool = False) -> Way | None:
     """Return why a task may start at once; None if it needs approval first.
 
     A person who typed it is asked again only about what cannot be undone; `yes` is whether the configuration
-    lets callers approve for themselves.
+    lets callers approve for themselves, `is_trusting` whether it trusts the project's own work without walls.
     """
     if judgement.verdict == "auto":
         return "judge"
-    if judgement.verdict == "ask":
+    if judgement.verdict in ("ask", "contained"):
         if consent == "typed" and not judgement.lasting:
             return "typed"
         if consent == "yes" and yes:
             return "yes"
+    if judgement.verdict == "contained":
+        return "mode" if is_trusting else "judge"
     return None
 
 

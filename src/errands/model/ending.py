@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     StopReason = Limit | Literal["cancel"]
 
 
+# Begins what is said about a run that failed at a wall of its sandbox, after its exit code.
+AT_WALL = "; it seems "
+
+
 @record
 class Exited:
     code: int
@@ -93,6 +97,7 @@ class Ending:
     hooks: tuple[str, ...] = ()
     peak: str | None = None
     disk: str | None = None
+    wall: str = ""
     failure: Failure | None = None
 
     @property

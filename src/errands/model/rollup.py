@@ -8,7 +8,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.action import Shell
+from errands.model.approval import is_contained
 from errands.model.ending import (
+    AT_WALL,
     AgentFailed,
     Cancelled,
     Exited,
@@ -143,7 +145,7 @@ def _meaning(
         case Exited(code=0):
             return None, None
         case Exited(code=code):
-            return "exit", _in_step(task, ending, f"exit code {code}")
+            return "exit", _in_step(task, ending, f"exit code {code}") + _at_wall(task, ending)
         case Killed(signal=signal):
             return "signal", _in_step(task, ending, f"killed by {SIGNALS.get(signal, f'signal {signal}')}")
         case Cancelled():
@@ -163,6 +165,17 @@ def _meaning(
             return "interrupted", "the machine restarted while this ran"
         case never:
             assert_never(never)
+
+
+_WALLS = {"network": "to need the network", "files": "to write outside of its project"}
+
+
+def _at_wall(task: Task, ending: Ending) -> str:
+    """Return what a failed run seems to have wanted that its sandbox does not allow."""
+    if ending.wall not in _WALLS:
+        return ""
+    said = f"{AT_WALL}{_WALLS[ending.wall]}, which its sandbox does not allow"
+    return f"{said}: errands approve {task.id} runs it without one" if is_contained(task) else said
 
 
 def _excess(limits: Limits, limit: Limit, ending: Ending) -> str:

@@ -1,6 +1,7 @@
 """A verdict: whether a command may run at once, needs a person, or is forbidden, and why.
 
-`auto` is a proof: every part of the command was understood and found harmless. Everything else is `ask`.
+`auto` is a proof: every part of the command was understood and found harmless. `contained` may run at once in
+a sandbox, which allows all that it needs. Everything else is `ask`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Verdict = Literal["auto", "ask", "deny"]
+    Verdict = Literal["auto", "contained", "ask", "deny"]
     Undo = Literal["yes", "no", "unknown"]
 
 

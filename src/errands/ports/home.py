@@ -103,6 +103,11 @@ class Home:
         """The directory of an agent's own files."""
         return f"{self.path}/agents/{name}"
 
+    @property
+    def walls(self) -> str:
+        """What was found out about sandboxes on this machine."""
+        return f"{self.path}/walls"
+
     def private(self, project: str) -> str:
         """The home directory of the sandboxes of a project, by a digest of its path."""
         return f"{self.path}/homes/{project}"

@@ -88,14 +88,14 @@ async def test_fork_and_resume_together_are_refused_and_create_nothing(
 
 
 async def test_a_watcher_sees_that_an_agent_waits_for_approval(engine: TestEngine, project: Project) -> None:
-    task = await engine.ask("`touch x`", cwd=project.path)
+    task = await engine.ask("`touch ../x`", cwd=project.path)
     async with asyncio.timeout(WITHIN):
         async for view in engine.watch(task.id):
             if view.agent is not None and view.agent.waiting == "approval":
                 break
     await engine.approve(task.id, by="ada")
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
-    assert Path(project.path, "x").exists()
+    assert Path(project.path, "../x").exists()
 
 
 @pytest.mark.spec("L10")

@@ -69,7 +69,7 @@ async def test_an_agent_killed_while_waiting_for_approval_loses_none_of_its_time
     engine: TestEngine, project: Project
 ) -> None:
     limit = 2 * await unhurried(engine)  # it starts twice
-    task = await engine.ask("`touch x`", cwd=project.path, timeout=limit)
+    task = await engine.ask("`touch ../x`", cwd=project.path, timeout=limit)
     await until(lambda: waiting(engine.engine, task.id) == "approval")
     await asyncio.sleep(limit)
     os.kill(engine.engine.store.view(task.id).latest.pid or 0, signal.SIGKILL)

@@ -45,16 +45,16 @@ def waiting(engine: TestEngine, task_id: str) -> str | None:
 async def test_a_command_that_needs_approval_waits_for_the_answer(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.ask("`touch x`", cwd=project.path)
+    task = await engine.ask("`touch ../x`", cwd=project.path)
     (child,) = await until(lambda: proposed(engine))
     await until(lambda: waiting(engine, task.id) == "approval")
     assert child.parent == f"task:{task.id}"
-    assert not Path(project.path, "x").exists()
+    assert not Path(project.path, "..", "x").exists()
 
     engine.engine.approve(child.id, by="ada", door="cli")
 
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
-    assert Path(project.path, "x").exists()
+    assert Path(project.path, "..", "x").exists()
 
 
 @pytest.mark.spec("L5", "L10")
@@ -64,9 +64,9 @@ async def test_an_agent_waits_until_the_last_of_several_answers(
     context = await idle_context(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
     await context.take_over()
-    slow = asyncio.create_task(context.run_command("c1", "touch x"))
+    slow = asyncio.create_task(context.run_command("c1", "touch ../x"))
     (child,) = await until(lambda: proposed(engine))
-    quick = asyncio.create_task(context.run_command("c2", "touch y"))
+    quick = asyncio.create_task(context.run_command("c2", "touch ../y"))
     other = await until(lambda: [each for each in proposed(engine) if each.id != child.id])
     await until(lambda: waiting(engine, task_id) == "approval")
 
@@ -98,7 +98,7 @@ async def test_an_agent_that_waits_for_approval_does_not_poll_the_store(
     context = await idle_context(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
     await context.take_over()
-    running = asyncio.create_task(context.run_command("c1", "touch x"))
+    running = asyncio.create_task(context.run_command("c1", "touch ../x"))
     await until(lambda: waiting(engine, task_id) == "approval")
     queries: list[Query] = []
     views = asking.store.views
@@ -117,20 +117,20 @@ async def test_an_agent_that_waits_for_approval_does_not_poll_the_store(
 
 @pytest.mark.spec("A8")
 async def test_the_agent_learns_that_its_command_was_rejected(engine: TestEngine, project: Project) -> None:
-    task = await engine.ask("`touch x` and `echo on`", cwd=project.path)
+    task = await engine.ask("`touch ../x` and `echo on`", cwd=project.path)
     (child,) = await until(lambda: proposed(engine))
     engine.engine.reject(child.id, by="ada", door="cli", note="not on a Friday")
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.agent is not None
     assert "not on a Friday" in (done.agent.answer or "")
     assert "\non\n" in (done.agent.answer or "")
-    assert not Path(project.path, "x").exists()
+    assert not Path(project.path, "..", "x").exists()
 
 
 @pytest.mark.spec("A8")
 async def test_the_configuration_can_refuse_unattended_calls(engine: TestEngine, project: Project) -> None:
     project.configure('[agents]\nunattended = "refuse"')
-    done = await engine.answered("`touch x`", cwd=project.path)
+    done = await engine.answered("`touch ../x`", cwd=project.path)
     assert done.agent is not None
     assert "agents.unattended is `refuse`" in (done.agent.answer or "")
     assert proposed(engine) == []
@@ -141,7 +141,7 @@ async def test_the_time_spent_waiting_for_approval_does_not_count_towards_a_time
     engine: TestEngine, project: Project
 ) -> None:
     limit = await unhurried(engine)
-    task = await engine.ask("`touch x`", cwd=project.path, timeout=limit, idle=limit)
+    task = await engine.ask("`touch ../x`", cwd=project.path, timeout=limit, idle=limit)
     (child,) = await until(lambda: proposed(engine))
     await asyncio.sleep(limit + 1)
     assert (await engine.get(task.id)).state == "running"
@@ -151,7 +151,7 @@ async def test_the_time_spent_waiting_for_approval_does_not_count_towards_a_time
 
 @pytest.mark.spec("L5")
 async def test_an_agent_that_waits_for_approval_lends_its_slot(narrow: TestEngine, project: Project) -> None:
-    held = await narrow.ask("`touch x`", cwd=project.path)
+    held = await narrow.ask("`touch ../x`", cwd=project.path)
     (child,) = await until(lambda: proposed(narrow))
     other = await narrow.answered("`echo hello`", cwd=project.path)
     assert other.state == "completed"
@@ -163,7 +163,7 @@ async def test_an_agent_that_waits_for_approval_lends_its_slot(narrow: TestEngin
 async def test_a_lent_slot_is_returned_only_when_there_is_room(narrow: TestEngine, project: Project) -> None:
     held = await narrow.ask("`./deed a 1` `./deed b`", cwd=project.path)
     await until(lambda: waiting(narrow, held.id) == "task")
-    other = await narrow.ask("`touch y`", cwd=project.path)
+    other = await narrow.ask("`touch ../y`", cwd=project.path)
     await until(lambda: narrow.engine.store.view(other.id).latest.state == "running")
     running = 0
     while narrow.engine.store.view(held.id).is_live or running == 0:
@@ -181,7 +181,7 @@ async def test_a_lent_slot_is_returned_only_when_there_is_room(narrow: TestEngin
 
 @pytest.mark.spec("O11")
 async def test_an_ended_run_waits_for_nothing(engine: TestEngine, project: Project) -> None:
-    task = await engine.ask("`touch x`", cwd=project.path)
+    task = await engine.ask("`touch ../x`", cwd=project.path)
     (child,) = await until(lambda: proposed(engine))
     await until(lambda: waiting(engine, task.id) == "approval")
     await engine.cancel(task.id)

@@ -303,7 +303,7 @@ def test_an_always_approved_command_does_not_load_anything_unseen(asking: Engine
 def test_a_command_that_may_differ_each_time_cannot_be_always_approved(
     asking: Engine, command: str | tuple[str, ...]
 ) -> None:
-    view = asking.submit(Draft(command=command))
+    view = asking.submit(Draft(command=command, propose=True))
     with pytest.raises(BadValue, match="--always"):
         asking.approve(view.id, scope="always", **PERSON)
     assert asking.get(view.id).state == "proposed"

@@ -13,23 +13,22 @@ from errands.engine.engine import Engine
 from errands.engine.submit.environment import Environments
 from errands.model.options.draft import Draft
 from errands.testing.engines import TestEngine
+from tests.engine.agent_project import Project
 
 
 @pytest.mark.spec("A1")
 async def test_a_harmless_command_loses_variables_that_would_make_it_load_other_code(
-    engine: TestEngine, tmp_path: Path
+    project: Project, engine: TestEngine
 ) -> None:
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "test_it.py").write_text("import os, pprint\npprint.pprint(dict(os.environ))\n")
+    Path(project.path, "deed").write_text("#!/bin/sh\nenv\n")
     environ = {**os.environ, "LD_PRELOAD": "/nowhere/x.so", "BASH_ENV": "/nowhere/rc", "COLOUR": "blue"}
-    harmless = ("python3", "-m", "unittest", "test_it")
-    auto = await engine.finished(Draft(command=harmless, cwd=str(tmp_path), environ=environ))
+    auto = await engine.finished(Draft(command="./deed x", cwd=project.path, environ=environ))
     asked = await engine.finished(Draft(command="env; touch /dev/null", environ=environ))
     found = await engine.get(auto.id)
     names = [event for event in await engine.events(auto.id) if event.name == "variables removed"]
 
     assert (auto.verdict, asked.verdict) == ("auto", "ask")
-    assert "'COLOUR': 'blue'" in await engine.text(auto.id)
+    assert "COLOUR=blue" in await engine.text(auto.id)
     assert "LD_PRELOAD" not in await engine.text(auto.id)
     assert "LD_PRELOAD=/nowhere/x.so" in await engine.text(asked.id)
     removed = (found.details or {})["removed_variables"]
@@ -112,7 +111,7 @@ async def test_once_started_a_task_never_asks_again(
         "test -t 0 && echo terminal\n"
         f"echo ready; while ! test -e {tmp_path}/go; do sleep 0.01; done; rm {tmp_path}/go; echo over\n"
     )
-    view = asking.submit(Draft(command=("sh", str(script)), cwd=str(tmp_path)))
+    view = asking.submit(Draft(command=("sh", str(script)), cwd=str(tmp_path), propose=True))
     asking.approve(view.id, by="ada", door="terminal")
     await engine.printed(view.id, "ready")
     with script.open("a") as file:

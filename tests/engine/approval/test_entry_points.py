@@ -131,7 +131,7 @@ every_entry_point = pytest.mark.parametrize("enter", ENTRY_POINTS, ids=lambda ea
 @pytest.mark.spec("A1", "A11")
 @pytest.mark.fault("F60")
 @pytest.mark.trap(70)
-@pytest.mark.parametrize("command", [("rm", "-rf", "x"), "true; rm -rf x", ("touch", "x")], ids=str)
+@pytest.mark.parametrize("command", [("rm", "-rf", "x"), "true; rm -rf x", ("touch", "../x")], ids=str)
 def test_a_harmful_command_waits_for_approval(
     home: Home, tmp_path: Path, enter: EntryPoint, command: Command
 ) -> None:

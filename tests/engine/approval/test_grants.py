@@ -88,12 +88,12 @@ async def test_a_deny_rule_wins_over_what_an_agent_was_started_with(
 async def test_an_answer_for_the_task_covers_the_same_command_of_the_same_agent(
     engine: TestEngine, project: Project, asking: Engine
 ) -> None:
-    (victim,) = files(project, "x")
-    task = await engine.ask("`rm x` and `touch y` and `rm x`", cwd=project.path)
+    victim, _ = files(project, "x", "y")
+    task = await engine.ask("`rm x` and `rm y` and `rm x`", cwd=project.path)
     (child,) = await until(lambda: proposed(engine))
     engine.engine.approve(child.id, scope="task", **PERSON)
     (other,) = await until(lambda: [each for each in proposed(engine) if each.id != child.id])
-    assert other.command == "touch y"
+    assert other.command == "rm y"
     victim.touch()
     engine.engine.approve(other.id, **PERSON)
 

@@ -103,10 +103,10 @@ async def test_neither_its_own_calls_nor_answered_questions_are_reported(
     async with embedded(str(own_home), **{"lanes.held": "0"}, yes=False) as engine:
         context = talk(engine, key=CHAT)
         mine = await engine.submit(
-            "touch mine", owner=CHAT, parent=session_name(context.run.rpartition(".")[0])
+            "touch /nowhere/mine", owner=CHAT, parent=session_name(context.run.rpartition(".")[0])
         )
         answered = await engine.submit(f"touch {tmp_path}/answered", owner=CHAT)
-        waiting = await engine.submit("touch waiting", owner=CHAT)
+        waiting = await engine.submit("touch /nowhere/waiting", owner=CHAT)
         await engine.approve(answered.id, by="ada")
         with engine.engine.store as store:
             store.add_notice(

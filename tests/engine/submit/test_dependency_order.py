@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.engine.submit.submission import dependency_order
+from errands.engine.submit.dependency_order import dependency_order
 from errands.model.errors import Cycle
 
 NAMES = [f"t{number}" for number in range(12)]

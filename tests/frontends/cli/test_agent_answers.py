@@ -89,7 +89,7 @@ def test_an_agent_with_a_waiting_call_is_listed_as_waiting_for_approval(newcomer
             engine.store.set_waiting(run, "approval")
     finally:
         engine.close()
-    command = newcomer.types("run", "-q", "touch x", yes=False, code=4).out.strip()
+    command = newcomer.types("run", "-q", "touch ../x", yes=False, code=4).out.strip()
 
     counted = "2 tasks are waiting for approval: errands show ID, then errands approve or reject ID"
     assert [each["id"] for each in proposed(newcomer)] == [command, agent]

@@ -297,10 +297,10 @@ def test_waiting_reports_a_script_that_changed_before_the_start(
 
 @pytest.mark.spec("A10")
 def test_always_means_exactly_this_and_never_a_script(person: Person, tmp_path: Path) -> None:
-    command = ["--cwd", str(tmp_path), "--", "touch", "made"]
+    command = ["--cwd", str(tmp_path), "--", "touch", "../made"]
     first = person.types("run", "-q", *command, yes=False, code=4).out.strip()
     person.types("approve", "--always", "--wait", first)
-    script = person.types("run", "-q", "--cwd", str(tmp_path), "--", "sh", "x.sh", yes=False, code=4)
+    script = person.types("run", "-q", "--cwd", str(tmp_path), "--", "sh", "../x.sh", yes=False, code=4)
 
     assert person.types("run", "--wait", *command, yes=False).code == 0
     assert person.types("run", "-q", "--", "touch", f"{tmp_path}/other", yes=False, code=4).code == 4

@@ -100,6 +100,6 @@ def test_tests_of_another_user_are_not_run_without_approval(tmp_path: Path, line
     os.chown(tests, 4242, 4242)
     subprocess.run(["python", *line.split()[1:]], cwd=tmp_path, capture_output=True, check=False)
 
-    assert before == "auto"
+    assert before == "contained"
     assert (tmp_path / "ran").exists()
-    assert judge((line,), workspace).verdict != "auto"
+    assert judge((line,), workspace).verdict == "ask"

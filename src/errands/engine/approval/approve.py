@@ -11,7 +11,15 @@ from errands.engine.approval.questions import ask_again, expire, turn_down
 from errands.engine.approval.ruling import denied
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Prompt
-from errands.model.approval import PERSONAL, evidence_of, is_unattended, scope_of
+from errands.model.approval import (
+    BY_JUDGE,
+    BY_MODE,
+    PERSONAL,
+    evidence_of,
+    is_contained,
+    is_unattended,
+    scope_of,
+)
 from errands.model.errors import (
     AlreadyResolved,
     Ambiguous,
@@ -43,10 +51,7 @@ _enclosing: list[str] = []
 def approve(
     core: EngineCore, judging: Judge, task_id: str, *, by: str, door: str, scope: Scope, shown: int | None
 ) -> None:
-    _check_person(core, by, door)
-    if is_unattended(by, door) and not core.config.approval.yes:
-        # A process that may not pass --yes may not propose and approve either.
-        raise NotAPerson("this is not a terminal, and approval.yes is false; approve it at a terminal")
+    _check_may_approve(core, by, door)
     task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
     question = _question(core, task_id, shown)
     task = store.task(task_id)
@@ -101,7 +106,33 @@ def ask_anew(
     with core.store:
         if core.store.move_task(task_id, "ask again", now=now) is None:
             raise IllegalMove(f"task {task_id} is {core.store.view(task_id).state}, not rejected")
-        submitter.restart(core.store.task(task_id), ruling, "none", door, now=now)
+        submitter.restart(core.store.task(task_id), ruling, "none", door, now=now, must_ask=True)
+    core.bell.ring()
+
+
+def may_leave_walls(store: Store, task_id: str) -> bool:
+    """Return whether an approval of a task means: run it without its sandbox, in which it failed."""
+    task = store.task(task_id)
+    if not is_contained(task) or store.question(task_id) is not None:
+        return False
+    return store.view(task_id).latest.state == "failed"
+
+
+def leave_walls(
+    core: EngineCore, judging: Judge, submitter: Submitter, task_id: str, *, by: str, door: str
+) -> None:
+    """Approve a task that failed in its sandbox: it runs again without one; a recurring task from now on."""
+    _check_may_approve(core, by, door)
+    task, now = core.store.task(task_id), core.clock.now()
+    ruling = ruling_on(core.store, judging, task)
+    with core.store:
+        if recurring(task.trigger) is not None:
+            submitter.trust(task, ruling, by, door, now=now)
+        elif core.store.move_task(task_id, "reopen", now=now) is None:
+            raise _resolved(core, task_id)
+        else:
+            task = core.store.task(task_id)
+            submitter.restart(task, ruling, "none", door, now=now, approved_by=by)
     core.bell.ring()
 
 
@@ -229,9 +260,16 @@ def refuse_inside_a_run(
         raise NotAPerson(f"inside run {_enclosing[0]} a process cannot consent; {advice}")
 
 
+def _check_may_approve(core: EngineCore, by: str, door: str) -> None:
+    _check_person(core, by, door)
+    if is_unattended(by, door) and not core.config.approval.yes:
+        # A process that may not pass --yes may not propose and approve either.
+        raise NotAPerson("this is not a terminal, and approval.yes is false; approve it at a terminal")
+
+
 def _check_person(core: EngineCore, by: str, door: str) -> None:
     refuse_inside_a_run(core, "a person answers, at a terminal outside of it")
-    if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
+    if door not in PERSONAL or not by.strip() or by in (BY_JUDGE, BY_MODE) or by.startswith("run "):
         raise NotAPerson(
             f"only a person can answer, not {by!r} through {door!r}; use `errands approve` in a terminal"
         )

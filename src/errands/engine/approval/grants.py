@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command_grant(core: EngineCore, draft: Draft, ruling: Ruling) -> str | None:
     """Return who approved, for the whole task of the agent that starts it, what would need approval."""
     by = draft.created_by or actor()
-    if ruling.judgement.verdict != "ask" or not by.startswith(LAUNCHED):
+    if ruling.judgement.verdict not in ("ask", "contained") or not by.startswith(LAUNCHED):
         return None
     task_id = task_of(by.removeprefix(LAUNCHED))[0]
     for each in core.store.task_approvals(task_id):

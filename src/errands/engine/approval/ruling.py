@@ -54,6 +54,7 @@ class Judge:
         """Judge by the rules of the configuration, and by those that `allow` more."""
         self._config = config
         self._home = "" if home is None else home.path
+        self._walls = "" if home is None else home.walls
         rules = config.approval
         self._rules = read_rules(allow=(*rules.allow, *allow), ask=rules.ask, deny=rules.deny)
         # Which entries of a search path are exposed. Looking at all of them for every task would make a
@@ -108,7 +109,7 @@ class Judge:
             judgement = Judgement(verdict="ask" if grants else "auto", reasons=grants)
             return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
-        ruling = self._judged(watched, environ, {})
+        ruling = self._judged(evolve(watched, watch=action.watch), environ, {})
         if grants:
             judged = ruling.judgement
             verdict: Verdict = "ask" if judged.verdict == "auto" else judged.verdict
@@ -139,6 +140,8 @@ class Judge:
         )
         if judgement.verdict == "auto" and not judgement.does_more:
             action = evolve(action, read_only=True)
+        if judgement.verdict == "contained":
+            judgement = self._walled(judgement, action, witness.project)
         evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
         return Ruling(
             judgement=judgement,
@@ -146,6 +149,21 @@ class Judge:
             project=witness.project,
             digest=digest(action, evidence),
             evidence=None if evidence is None else evidence_text(evidence),
+        )
+
+    def _walled(self, judgement: Judgement, action: Shell, project: str) -> Judgement:
+        """Return a judgement whose verdict is `contained` only if there can be walls around the action."""
+        mode = self._config.approval.mode
+        has_network = action.sandbox is not None and action.sandbox.network
+        if mode == "careful" or action.watch or has_network:  # a watched command runs outside of all walls
+            return evolve(judgement, verdict="ask")
+        from errands.engine.walls.sandbox import obstacle_to
+
+        why = "" if mode == "trusting" else obstacle_to(project, self._home, self._walls)
+        if not why:
+            return judgement
+        return evolve(
+            judgement, verdict="ask", reasons=(*judgement.reasons, Reason(text=why, kind="sandbox"))
         )
 
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:

@@ -13,7 +13,7 @@ from errands.config import Config
 from errands.engine.approval.questions import ask_again
 from errands.engine.log_header import utc_text
 from errands.judge.evidence.evidence import changes, refreshed
-from errands.model.approval import evidence_of
+from errands.model.approval import evidence_of, is_unasked
 from errands.model.run import Run
 from errands.model.task import Task
 
@@ -102,7 +102,7 @@ class Dispatcher:
         fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
         said = [] if evidence is None or fresh is None else changes(evidence, fresh)
         since = max(filter(None, (task.approved_at, task.due_at, run.created_at)))
-        if not said and task.verdict != "auto" and now - since > within:
+        if not said and not is_unasked(task) and now - since > within:
             said = [f"it was approved {utc_text(since)} and did not start in time"]
         if said:
             ask_again(self._store, task, run, fresh, said, now=now, within=within)

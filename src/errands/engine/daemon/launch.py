@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from errands.config import Config
 from errands.engine.log_header import log_header
 from errands.model.action import Prompt, Shell, written
-from errands.model.approval import is_read_only
+from errands.model.approval import is_contained, is_read_only
 from errands.model.run import Run
 from errands.model.span import caller, executing
 from errands.model.task import Task
@@ -59,6 +59,10 @@ class LaunchBuilder:
             steps: tuple[Step, ...] = (_AGENT_STEP,)
         else:
             steps, sandbox = self._steps(action), action.sandbox
+            if is_contained(task):
+                from errands.engine.walls.sandbox import contained
+
+                sandbox = contained(action, {**base, **env})
         if isinstance(task.trigger, On):
             env |= self._event(task, task.trigger, run, directory)
         launch = Launch(

@@ -7,12 +7,13 @@ import os
 from errands.engine.actor import LAUNCHED, actor
 from errands.engine.approval.questions import ask
 from errands.engine.log_header import create_log
+from errands.engine.submit.dependency_order import dependency_order
 from errands.engine.submit.draft_trigger import drafted_trigger
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
 from errands.model.action import Shell
-from errands.model.approval import SAID_YES, scope_of, way_in
-from errands.model.errors import BadValue, Cycle, ErrandsError, NotFound, StoreError, unknown_task
+from errands.model.approval import BY_JUDGE, BY_MODE, SAID_YES, is_unasked, scope_of, way_in
+from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError, unknown_task
 from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.text.naming import command_slug, is_id, new_id, slug
@@ -98,22 +99,38 @@ class Submitter:
         for task, run in self._added:
             create_log(self._runs_dir, task, run)
 
-    def restart(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
+    def restart(
+        self,
+        task: Task,
+        ruling: Ruling,
+        consent: Consent,
+        door: str,
+        *,
+        now: datetime,
+        approved_by: str | None = None,
+        must_ask: bool = False,
+    ) -> None:
         """Queue another run of a task, or ask about it first.
 
-        An earlier approval of exactly the same still counts.
+        An earlier approval of exactly the same still counts. `approved_by` is a person who approves it now;
+        with `must_ask` a person decides, even if it could run in a sandbox.
         """
         judgement = ruling.judgement
-        if task.verdict == "ask" and judgement.verdict == "auto":
+        if task.verdict != "auto" and judgement.verdict == "auto":
             # Its environment still has the variables that are withheld from harmless commands.
-            judgement = evolve(judgement, verdict="ask")
+            judgement = evolve(judgement, verdict=task.verdict)
         way = self._way(judgement, consent)
+        is_decided = must_ask or self._still_counts(task, ruling)
+        if is_decided and judgement.verdict == "contained" and way in ("judge", "mode"):
+            way = None  # a person decides, or has taken the walls away
+        if approved_by is not None:
+            way = "typed"
         reasons: Sequence[Reason] = judgement.reasons
         by: str | None = None
         at: datetime | None = now
         if way is not None:
-            by = self._approver(way, actor(), door)
-        elif self._still_counts(task, ruling):
+            by = approved_by or self._approver(way, actor(), door)
+        elif not must_ask and self._still_counts(task, ruling):
             by, at, door = task.approved_by, task.approved_at, task.door
         else:
             at = None
@@ -124,19 +141,28 @@ class Submitter:
             approved_by=by,
             approved_at=at,
             door=door,
-            verdict="auto" if judgement.verdict == "auto" else "ask",
+            verdict=judgement.verdict,
             digest=ruling.digest,
             evidence=ruling.evidence,
         )
+        again = _without_evidence(again)
         self._store.rejudge(again, now=now)
         run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
         self._note(again, run.number, reasons, way, now)
         self._wait(again, run, now)
         create_log(self._runs_dir, again, run)
 
+    def trust(self, task: Task, ruling: Ruling, by: str, door: str, *, now: datetime) -> None:
+        """Record that a person approved a recurring task, which has been running in a sandbox until now."""
+        facts = {"digest": ruling.digest, "evidence": ruling.evidence}
+        again = evolve(task, approved_by=by, approved_at=now, door=door, **facts)
+        self._store.rejudge(again, now=now)
+        number = self._store.view(task.id).latest.number
+        self._note(again, number, ruling.judgement.reasons, "typed", now)
+
     def _still_counts(self, task: Task, ruling: Ruling) -> bool:
         """Return whether exactly this was approved, in a way that the configuration still allows."""
-        if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
+        if is_unasked(task) or task.approved_by is None or task.digest != ruling.digest:
             return False
         return self._config.approval.yes or not task.approved_by.endswith(SAID_YES)
 
@@ -176,7 +202,10 @@ class Submitter:
             check_fan_out(self._store, self._config, draft.parent, draft.created_by or "")
         judgement = ruling.judgement
         way = None if draft.propose else self._way(judgement, draft.consent)
-        approver = None if way is not None or draft.propose else self._earlier_approver(ruling)
+        approver = None
+        if not draft.propose and (way is None or (way == "judge" and judgement.verdict == "contained")):
+            approver = self._earlier_approver(ruling)
+            way = way if approver is None else None
         run = None
         is_recurring = False
         while run is None and not is_recurring:
@@ -236,11 +265,12 @@ class Submitter:
     def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
         if consent == "none":
             consent = self._consent
-        return way_in(judgement, consent, yes=self._config.approval.yes)
+        rules = self._config.approval
+        return way_in(judgement, consent, yes=rules.yes, is_trusting=rules.mode == "trusting")
 
     def _approver(self, way: Way, who: str, door: str) -> str:
-        if way == "judge":
-            return "judge"
+        if way in ("judge", "mode"):
+            return BY_JUDGE if way == "judge" else BY_MODE
         return who if way == "typed" else (door if door == "python" else who) + SAID_YES
 
     def _note(
@@ -296,7 +326,7 @@ class Submitter:
             from errands.engine.triggers.watches import checked
 
             trigger = checked(trigger, self._store, self._config)
-        return Task(
+        task = Task(
             id=new_id(label, os.urandom(8)),
             kind="shell" if draft.prompt is None else "agent",
             state="proposed" if by is None else "active",
@@ -320,12 +350,13 @@ class Submitter:
             approved_by=by,
             approved_at=None if by is None else now,
             door=draft.door,
-            verdict="auto" if verdict == "auto" else "ask",
+            verdict=verdict,
             digest=ruling.digest,
             evidence=ruling.evidence,
             removed=self._environments.removed,
             channels=self._channels(draft, environ, owner),
         )
+        return _without_evidence(task)
 
     def _channels(self, draft: Draft, environ: Mapping[str, str], owner: str) -> tuple[Address, ...]:
         if draft.channels is None and "ERRANDS_CHANNEL" not in environ and not self._config.notices.channels:
@@ -360,28 +391,10 @@ class Submitter:
             raise BadValue(f"unknown lane {lane!r}{did_you_mean(lane, lanes)}; known: {known}; {advice}")
 
 
+def _without_evidence(task: Task) -> Task:
+    """Return a task; if it started without approval, its own scripts may change, because walls hold it."""
+    return evolve(task, evidence=None) if task.verdict == "contained" and is_unasked(task) else task
+
+
 def _due(task: Task, now: datetime) -> datetime | None:
     return task.due_at if task.due_at is not None and task.due_at > now else None
-
-
-def dependency_order(after: Mapping[str, Sequence[str]]) -> list[str]:
-    """Sort names so that each comes after all it waits for; raise Cycle if they wait for each other.
-
-    Names that are not keys of the mapping are left out.
-    """
-    done: dict[str, None] = {}
-    for first in after:
-        path = {} if first in done else {first: iter(after[first])}
-        while path:
-            name = next(reversed(path))
-            other = next(path[name], None)
-            if other is None:
-                del path[name]
-                done[name] = None
-            elif other in path:
-                names = list(path)
-                circle = " -> ".join((*names[names.index(other) :], other))
-                raise Cycle(f"these tasks wait for each other: {circle}; remove one `after` of the circle")
-            elif other in after and other not in done:
-                path[other] = iter(after[other])
-    return list(done)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.walls.seccomp import program
 from errands.model.errors import BadValue
 from errands.ports.seccomp import is_known
 
+# Without --die-with-parent: a cancelled run has its time to clean up, and the shim ends what is left.
+NAMESPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--cap-drop", "ALL",
+)  # fmt: skip
 # Not from the search path: a task could put its own there.
 _PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 
@@ -23,3 +29,86 @@ def bubblewrap() -> str:
         "a sandbox needs bubblewrap, which is not installed here; nothing was started "
         "(Debian, Ubuntu: apt-get install bubblewrap)"
     )
+
+
+def obstacle(cache: str = "") -> str:
+    """Return why no sandbox can be built here; "" if one can.
+
+    A container or a security module may forbid it, so it is tried once; `cache` is a file for the answer,
+    which holds until the next boot or another bubblewrap.
+    """
+    try:
+        path = bubblewrap()
+    except BadValue as error:
+        return str(error).partition(";")[0]
+    key = _circumstances(path)
+    if key not in _answers:
+        known = _remembered(cache, key)
+        _answers[key] = _tried(path) if known is None else known
+        if known is None:
+            _remember(cache, key, _answers[key])
+    return _answers[key]
+
+
+_answers: dict[str, str] = {}
+
+
+def _circumstances(path: str) -> str:
+    """Return all that an answer depends on, as one line."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        return f"{path} {os.stat(path).st_mtime_ns} {boot} {os.geteuid()} {os.readlink('/proc/self/ns/user')}"
+    except OSError:
+        return path
+
+
+def _tried(path: str) -> str:
+    import subprocess
+
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, program(os.uname().machine))
+        os.close(writing)
+        words = [
+            path,
+            *NAMESPACES,
+            "--unshare-net",
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+        ]
+        words += ["--tmpfs", "/tmp", "--seccomp", str(reading), "--", "/bin/true"]
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, check=False, env={}, pass_fds=[reading]
+        )
+    finally:
+        os.close(reading)
+    if done.returncode == 0:
+        return ""
+    said = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+    return f"bubblewrap cannot build a sandbox here ({said or f'exit code {done.returncode}'})"
+
+
+def _remembered(cache: str, key: str) -> str | None:
+    try:
+        with open(cache, encoding="utf-8") as file:
+            first, _, answer = file.read(4096).partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return answer if first == key else None
+
+
+def _remember(cache: str, key: str, answer: str) -> None:
+    if not cache:
+        return
+    try:
+        with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
+            file.write(f"{key}\n{answer}")
+        os.replace(f"{cache}.{os.getpid()}", cache)
+    except OSError:
+        pass  # there is no home yet, or no room: it is tried again

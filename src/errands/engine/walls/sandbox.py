@@ -6,26 +6,41 @@ import os
 from hashlib import blake2b
 
 from errands.engine.walls import mounts
-from errands.engine.walls.bubblewrap import bubblewrap
+from errands.engine.walls.bubblewrap import NAMESPACES, bubblewrap, obstacle
 from errands.engine.walls.seccomp import program
 from errands.engine.walls.variables import inner_variables
-from errands.model.errors import ErrandsError
+from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.model.action import Sandbox
+from errands.model.errors import BadValue, ErrandsError
 from errands.model.record import evolve
 from errands.ports.rundir import EVENT_FILE, PROGRESS, make_own_files, own_files
 from errands.ports.runner import Walls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.action import Sandbox
+    from collections.abc import Mapping
+
+    from errands.model.action import Shell
     from errands.ports.home import Home
     from errands.ports.runner import Launch
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without --die-with-parent: a cancelled run has its time to clean up, and the shim ends what is left.
-_NAMESPACES = (
-    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-    "--cap-drop", "ALL",
-)  # fmt: skip
+
+
+def obstacle_to(project: str, home: str, cache: str) -> str:
+    """Return why the work of a project cannot run in a sandbox; "" if it can."""
+    try:
+        mounts.check_project(project, home=home)
+        if os.stat(project).st_uid != os.geteuid():
+            return f"{project} belongs to another user, so a sandbox could not write to it"
+    except (BadValue, OSError) as error:
+        return str(error)
+    return obstacle(cache)
+
+
+def contained(action: Shell, variables: Mapping[str, str]) -> Sandbox:
+    """Return the sandbox of work that nobody approved: it has its project, and no network."""
+    return Sandbox(writable=(LocalWorkspace(action.cwd, variables).project,), network=False)
 
 
 def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
@@ -44,7 +59,7 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
     _link_tools(private, person)
     events = f"{launch.directory}/{EVENT_FILE}"
     words = (
-        *_NAMESPACES,
+        *NAMESPACES,
         *(() if sandbox.network else ("--unshare-net",)),
         *mounts.mounts(
             sandbox.writable,

@@ -276,6 +276,8 @@ SERVICES = {
     **_each("docker podman nerdctl docker-compose", does("talks to the container service: {}", "program")),
     **_uses("kubectl", "delete drain", does("deletes from the cluster: {}", "delete", "no")),
     **_each("kubectl oc helm k9s minikube kind", does("talks to a cluster: {}", "network")),
+    **_uses("terraform tofu", "fmt validate", does("checks or formats files: {}", "script", nothing="here")),
+    **_uses("helm", "lint template", does("renders the templates of a chart: {}", "script")),
     **_uses("terraform", "destroy", does("destroys infrastructure", "delete", "no")),
     **_uses("terraform", "apply", does("changes infrastructure", "network", "no")),
     **_each(

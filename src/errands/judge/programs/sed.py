@@ -170,15 +170,18 @@ class _Script:
         return mark
 
 
+# How objections begin that are about writing files or running programs, as commands or as flags of `s`.
+_EFFECTS = ("the command `w", "the command `W", "the command `e", "`w", "`e")
+
+
 def _check(usage: Usage, workspace: Workspace) -> Reasons:
     scripts = usage.values("-e", "--expression") or usage.operands[:1]
     if not scripts:
         return ask("`sed` without a script", "option")
     # sed joins several scripts with newlines; one that continues in the next is refused.
-    found = (objection_to_script(script) for script in scripts)
-    return ask_each(
-        (f"cannot see that this sed script is harmless: {said}" for said in found if said), "script"
-    )
+    found = [said for script in scripts if (said := objection_to_script(script))]
+    kind = "helper" if any(said.startswith(_EFFECTS) for said in found) else "script"
+    return ask_each((f"cannot see that this sed script is harmless: {said}" for said in found), kind)
 
 
 _SED = Program(

@@ -82,7 +82,7 @@ def _about_place(word: str, workspace: Workspace) -> Reasons:
     if not is_inside(word, workspace):
         return _outside(word)
     if stranger := workspace.stranger(posixpath.dirname(word) or "." if isinstance(word, Glob) else word):
-        return ask(f"runs code of another user: {stranger}", "script")
+        return ask(f"runs code of another user: {stranger}", "stranger")
     return ()
 
 

@@ -34,6 +34,16 @@ _SIGNATURE = re.compile(r"%[-+ ]?G|%\(\*?signature")
 # Formats built into git; any other name comes from the configuration.
 _FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
 _FREE = frozenset({"TEXT", "PATTERN", "DATE"})
+# What a refused option does is a kind of reason of its own, if no sandbox makes up for it.
+_KINDS = {
+    "names a program": "helper",
+    "runs a program": "helper",
+    "run a program": "helper",
+    "files in a program": "helper",
+    "runs git's own programs": "helper",
+    "waits for a person": "waits",
+    "public service": "network",
+}
 
 
 def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
@@ -185,7 +195,8 @@ class _Reader:
         if why is None:
             self.usage.reasons.extend(unlisted(self.usage.name, name))
         else:
-            self._object(f"`{self.usage.name}`: `{name}` {why}")
+            kind = next((kind for sign, kind in _KINDS.items() if sign in why), "option")
+            self.usage.reasons.extend(ask(f"`{self.usage.name}`: `{name}` {why}", kind))
 
     def _take(self, name: str, option: Option, value: str) -> None:
         self.usage.options.append((name, value))

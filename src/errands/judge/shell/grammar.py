@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 LONGEST = 10_000
 MOST_STEPS = 50
 WIDEST_GAP = 60
+# How doubts begin after which not even the commands of a line are known.
+UNREADABLE = ("is longer than", "has more than", "is not valid", "runs nothing")
 
 
 @record

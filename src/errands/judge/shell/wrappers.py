@@ -167,7 +167,7 @@ def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
         lines = tuple(word.text for word in words[2:] if word.literal and not word.text.startswith("-"))
         return Followed(lines=lines[:1], doubt=f"passes `{name}` a line in a way that is not analysed")
     if all(word.text.startswith("-") for word in words[1:]):
-        return Followed(doubt=f"`{name}` runs whatever it reads")
+        return Followed(doubt=f"`{name}` runs whatever it reads", kind="input")
     script = next(word.text for word in words[1:] if not word.text.startswith("-"))
     return Followed(doubt=f"runs a script: {script}", kind="script")
 

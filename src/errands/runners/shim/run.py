@@ -16,7 +16,7 @@ from errands.runners.shim.program import explain_directory, explain_start, resol
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
-from errands.runners.shim.walls import enclosed, set_aside
+from errands.runners.shim.walls import enclosed, set_aside, wall_hit
 from errands.runners.system import tree
 from errands.runners.system.signals import signal
 
@@ -340,6 +340,9 @@ class Run:
 
     def _terminate(self, grace: float) -> None:
         tree.send(self._shim.living(), signal.SIGTERM, signal.SIGCONT)
+        self._let_end(grace)
+
+    def _let_end(self, grace: float) -> None:
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
         while not self._is_over() and (left := self._kill_at - time.monotonic()) > 0:
             self._shim.turn(left if self._system.INHERITS_ORPHANS else min(left, ORPHAN_POLL))
@@ -357,13 +360,15 @@ class Run:
 
     def _finish(self) -> dict[str, Word]:
         """End the rest of the tree, complete log and run record, and return the facts of the exit line."""
-        facts = self._facts
+        facts, walls = self._facts, self._launch["walls"]
+        if walls is not None:
+            self._let_end(LEFTOVER_GRACE)  # a sandbox has a first process of its own, which ends last
         if not self._is_over() and (leftovers := self._shim.living()):
-            facts["leftovers"] = len(leftovers)
+            facts["leftovers"] = len(leftovers) - (walls is not None)
             self._terminate(LEFTOVER_GRACE)
             self._kill()
         self._pump.drain()
-        for said in () if self._launch["walls"] is None else set_aside(self._launch["walls"], self.id):
+        for said in () if walls is None else set_aside(walls, self.id):
             self._log_line(f"{said}\n")
         if self._read_only is not None and facts.get("code"):
             for said in self._read_only.explanation(self.directory):
@@ -375,6 +380,8 @@ class Run:
             os.close(self._stdin)
         self._progress.flush(time.monotonic())
         facts |= self._log.finish()
+        if walls is not None and facts.get("code") != 0:
+            facts["wall"] = wall_hit(self.directory)
         facts["cpu"] = f"{self._cpu:.6f}"
         facts["rss"] = self._rss
         if self._hooks:

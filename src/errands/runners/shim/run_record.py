@@ -183,7 +183,7 @@ def _moment(text: str) -> datetime:
 _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **{name: (name, int) for name in ("code", "signal", "pid", "step", "bytes", "lines", "lost_bytes")},
     **{name: (name, int) for name in ("rss", "leftovers")},
-    **{name: (name, str) for name in ("error", "stop", "lost", "peak", "disk")},
+    **{name: (name, str) for name in ("error", "stop", "lost", "peak", "disk", "wall")},
     **{name: (name, float) for name in ("elapsed", "cpu")},
     "started": ("started_at", _moment),
     "ended": ("ended_at", _moment),

@@ -4,10 +4,38 @@ from __future__ import annotations
 
 import os
 
+from errands.ports.rundir import LOG
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+_READ = 65536
+# What programs print when they fail at a wall: the word for the wall, then the phrases in lower case.
+_SAID = {
+    "files": (b"read-only file system", b"erofs", b"os error 30"),
+    "network": (
+        b"network is unreachable", b"eai_again", b"could not resolve", b"couldn't resolve", b"enotfound",
+        b"temporary failure in name resolution", b"name or service not known", b"dial tcp", b"no such host",
+        b"getaddrinfo", b"failed to lookup address", b"enetunreach", b"unknownhostexception",
+    ),
+}  # fmt: skip
+
+
+def wall_hit(directory: str) -> str:
+    """Return the wall that a failed run seems to have met, by the end of what it printed; "" if none."""
+    try:
+        log = os.open(f"{directory}/{LOG}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        printed = os.pread(log, _READ, max(0, os.fstat(log).st_size - _READ)).lower()
+    except OSError:
+        return ""
+    finally:
+        os.close(log)
+    return next((wall for wall, said in _SAID.items() if any(each in printed for each in said)), "")
 
 
 def enclosed(

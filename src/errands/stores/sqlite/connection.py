@@ -14,7 +14,7 @@ import time
 
 from errands.model.errors import HomeError, StoreError, StoreTooNew, StoreUnreadable, StoreUnwritable
 from errands.ports.home import make_home
-from errands.stores.sqlite.migrations import MIGRATIONS, statements
+from errands.stores.sqlite.migrations import MIGRATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Connection:
             return
         with self:
             for number in range(self.version(), len(MIGRATIONS)):
-                for statement in statements(MIGRATIONS[number]):
+                for statement in _statements(MIGRATIONS[number]):
                     self.write(statement)
                 self.write(f"PRAGMA user_version = {number + 1}")
 
@@ -237,3 +237,14 @@ def _meaning(error: sqlite3.Error, path: str) -> StoreError:
             )
         case _:
             return StoreError(f"the store {path} refused: {error}")
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script into statements, so that all of them run in one transaction."""
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

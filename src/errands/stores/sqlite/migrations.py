@@ -379,17 +379,13 @@ ALTER TABLE past_approvals ADD COLUMN scope TEXT NOT NULL DEFAULT 'once';
 CREATE INDEX approvals_for_tasks ON approvals (task) WHERE scope = 'task';
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS, _PARENTS, _SCOPES)
+# A third verdict; a CHECK cannot be changed, only its column replaced.
+_CONTAINED = """
+ALTER TABLE tasks ADD COLUMN judged TEXT NOT NULL DEFAULT 'auto'
+    CHECK (judged = 'auto' OR judged = 'ask' OR judged = 'contained');
+UPDATE tasks SET judged = verdict;
+ALTER TABLE tasks DROP COLUMN verdict;
+ALTER TABLE tasks RENAME COLUMN judged TO verdict;
+"""
 
-
-def statements(script: str) -> list[str]:
-    """Split a script into statements, so that all of them run in one transaction."""
-    import sqlite3
-
-    statements, current = [], ""
-    for line in script.splitlines(keepends=True):
-        current += line
-        if sqlite3.complete_statement(current):
-            statements.append(current)
-            current = ""
-    return statements
+MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS, _PARENTS, _SCOPES, _CONTAINED)

@@ -143,7 +143,10 @@ def result(run: RunView) -> str:
     """Return how a run ended, in a few words."""
     words = []
     if run.state == "failed" and run.failure == "exit":
-        words.append(f"exit {run.exit_code}")
+        from errands.model.ending import AT_WALL  # only what failed pays for it
+
+        _, sign, wall = line(run.error or "").partition(AT_WALL)
+        words.append(f"exit {run.exit_code}{sign}{wall}")
     elif run.error and run.state in ("failed", "skipped"):
         words.append(line(run.error))
     elif run.failure == "signal" or (run.signal is not None and run.state == "failed"):

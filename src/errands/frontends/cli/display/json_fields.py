@@ -69,7 +69,7 @@ ALWAYS = {
     "retrieved_at": "when the result was first read, or null",
     "activity_at": "when a running task last printed something, or null",
     "progress": "an object with `percent`, `done`, `total` and `text`, or null",
-    "verdict": "the judge's verdict: `auto` or `ask`",
+    "verdict": "the judge's verdict: `auto`, `contained` or `ask`",
     "door": "the frontend it was approved or started through: `terminal`, `cli`, `python` ...",
     "approved_by": "who approved it; `judge` for a harmless command; null while it waits for approval",
     "approved_at": "when it was approved, or null",

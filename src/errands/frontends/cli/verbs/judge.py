@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "auto": "it would start without approval",
+    "contained": "it would start without approval, in a sandbox, because:",
     "ask": "it would wait for approval, because:",
     "deny": "it would be refused, because:",
 }
-COLOURS: dict[str, Colour] = {"auto": "green", "ask": "yellow", "deny": "red"}
+COLOURS: dict[str, Colour] = {"auto": "green", "contained": "cyan", "ask": "yellow", "deny": "red"}
 UNDO = {
     "no": "it cannot be undone",
     "unknown": "it is not known whether it can be undone",
@@ -50,7 +51,7 @@ def judge(context: Context, arguments: Arguments) -> int:
         context.print_json(_plain(found))
     else:
         _say(context, found)
-    return 0 if found.verdict == "auto" else NOT_APPROVED
+    return 0 if found.verdict in ("auto", "contained") else NOT_APPROVED
 
 
 def _judge_for(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judgement]:
@@ -81,7 +82,7 @@ def _say(context: Context, found: Judgement) -> None:
     look = context.look
     context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")
     context.say(*(f"  {look.sign('•', '-')} {visible(reason.text)}" for reason in found.reasons))
-    if found.reasons:
+    if found.reasons and found.verdict != "contained":
         context.say(UNDO[_undo(found)])
 
 
@@ -137,10 +138,10 @@ VERBS = (
         summary="show whether a command would start or wait for approval, and why",
         run=judge,
         usage=("judge [options] 'SHELL LINE'", "judge [options] -- COMMAND WORD...", "judge --jsonl"),
-        details="Nothing is started. The exit code is 0 for auto, 4 for ask and deny. With --jsonl, each "
-        'line of standard input is an object, {"command": "LINE"} with an optional "cwd", and is answered '
-        'with an object on one line: {"verdict", "reasons", "undo", "programs", "scripts"}, or {"error"} if '
-        "the line cannot be read; the exit code is then 0.",
+        details="Nothing is started. The exit code is 0 for auto and contained, 4 for ask and deny. With "
+        '--jsonl, each line of standard input is an object, {"command": "LINE"} with an optional "cwd", and '
+        'is answered with an object on one line: {"verdict", "reasons", "undo", "programs", "scripts"}, or '
+        '{"error"} if the line cannot be read; the exit code is then 0.',
         options=(
             Option(
                 flags=("--cwd",),

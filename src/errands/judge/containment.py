@@ -1,0 +1,216 @@
+"""Containment: whether a command that is not proven harmless needs no more than the walls of a sandbox allow.
+
+Inside, the project is writable and nothing else is there but tools, so the project's own work (tests, builds,
+scripts) and lines that cannot be followed may start at once. What deletes, needs a network, secrets or
+privileges, or reaches beyond the project is asked about, because it would fail or do harm even there; so is
+what hides what it does.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from errands.judge.programs import FAMILIES, reasons_for_reading
+from errands.judge.programs.globs import Glob
+from errands.judge.programs.harms import harm_of
+from errands.judge.programs.needs import ALWAYS, DOWNLOADERS, READING_GIT, TYPICAL, WRITERS, needs_network
+from errands.judge.shell.scripts import is_interpreter
+from errands.judge.workspace import is_within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from errands.judge.workspace import Workspace
+    from errands.model.verdict import Reason
+
+# Kinds of reasons that no sandbox answers.
+_BEYOND = frozenset("delete network secret privilege process rule size stranger helper waits".split())
+# In a line that is not followed, and in code on the command line, these words alone are too much.
+_WORDS = re.compile(
+    r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
+    |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
+    |crontab|eval|exec)(?![\w-]) | -delete\b | \b(?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urllib|httpx
+    |aiohttp|requests|urlopen|fetch|rm_rf|rm_r)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
+    | \bDeno\.remove | \.unlink\( | \bsocket\b""",
+    re.VERBOSE,
+)
+_DATABASES = frozenset(("sqlite3", "duckdb"))
+_STATEMENTS = re.compile(
+    r"\b(?:delete|drop|truncate|update|attach|alter)\b|\.(?:shell|system|import)", re.IGNORECASE
+)
+# A function that starts itself in the background never ends; a shell that reads a pipe runs anything.
+_BOMB = re.compile(r"\(\)\s*\{[^}]*(?<![>&])&(?![>&\d])")
+_FED_SHELL = re.compile(r"\|\s*(?:\S*/)?(?:ba|z|da|k)?sh\b(?!\s+(?:-c\b|\S*\.sh\b))")
+_SPELLED = re.compile(r"(?:^|[;&|(])\s*\$'")
+# An option that is put together by the shell.
+_BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
+_SPLITTING = re.compile(r"(?:^|[\s;&|])IFS=[^\s;]*\s*(?:[;&|\n]|$)")
+_TARGET = re.compile(r"(?<![-=<>])(?:&|\d)?>{1,2}[|&]?\s*([^\s;&|<>()]+)")
+# Read-only inside, or private to the sandbox.
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/sys")
+_DEVICES = frozenset(
+    """/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/stdin /dev/stdout
+    /dev/stderr""".split()
+)
+# Places that most machines have; inside a longer text, anything else with a slash is rather a pattern.
+_PLACES = re.compile(
+    r"(?:/private)?/(?:tmp|var|home|root|srv|mnt|media|boot|run|dev|etc|Users|Volumes|workspace|data)(?:/|$)"
+)
+_PROTECTED = frozenset(".git .hg .jj .claude .codex .agents .opencode .gemini .cursor .vscode .idea".split())
+# The private home directory leads to these tools of the real one.
+_TOOLS = re.compile(
+    r"""(?:~|\$HOME|\$\{HOME\})/(?:\.cargo/(?:bin|env)|\.rustup|\.nvm|\.pyenv|\.rbenv|\.sdkman|\.volta|\.asdf
+    |\.bun|\.deno|\.local/bin|\.dotnet|go/bin|\.go/bin|miniconda3|anaconda3)(?:[/:]|$)""",
+    re.VERBOSE,
+)
+_SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
+_ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+[=:]|-[A-Za-z])(?=[/~.$])")
+_HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
+# The first operand of these is a pattern or a program of their own, not a file.
+_PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
+# Their operands are labels such as //src:all.
+_LABELLING = frozenset("bazel bazelisk buck buck2 pants".split())
+_SAYING = frozenset("echo printf : true false".split())
+
+
+def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Workspace) -> bool:
+    """Return whether a command with these reasons to ask needs more than a sandbox allows."""
+    name = posixpath.basename(words[0])
+    if len(words) == 2 and words[1] in ("--version", "--help"):
+        return False
+    reasons = tuple(reasons)
+    for reason in reasons:
+        if reason.kind in _BEYOND or (reason.kind == "write" and not _writes_inside(name, words, workspace)):
+            return True
+        if reason.undo == "no" and name != "tee":
+            return True
+    if name in ALWAYS or not name.isascii() or needs_network(name, words[1:]):
+        return True
+    if (reasons and FAMILIES.get(name) == "system") or (name == "git" and _changes_repository(words[1:])):
+        return True
+    if name in DOWNLOADERS and not _is_typical(words[1:]):
+        return True
+    if is_interpreter(name) and any(_WORDS.search(word) for word in words[1:]):
+        return True
+    if any(isinstance(word, Glob) and word.startswith("-") for word in words):
+        return True
+    return reads_outside(words, workspace) or any(
+        _names_place(word, workspace) for word in words[1:] if _SEPARATORS.search(word)
+    )
+
+
+def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
+    """Return whether an operand of a command names a place that is not there in a sandbox."""
+    name = posixpath.basename(words[0])
+    rest = words[1:]
+    if name in _SAYING:
+        return False
+    if name in _PATTERNED:
+        first = next((at for at, word in enumerate(rest) if not word.startswith("-")), len(rest))
+        rest = rest[:first] + rest[first + 1 :]
+    if name in _LABELLING:
+        rest = tuple(word for word in rest if not word.startswith("//"))
+    return any(reaches_out(word, workspace) for word in (words[0], *rest))
+
+
+def reaches_out(word: str, workspace: Workspace) -> bool:
+    """Return whether a word names a place that is not there in a sandbox, or a secret of the project."""
+    path = _ASSIGNED.sub("", word, count=1)
+    if _TOOLS.match(path):
+        return False
+    if "://" in path or _HOMES.match(path):
+        return True
+    if path.startswith("-"):
+        return False
+    if reasons_for_reading(path, workspace):
+        return True
+    if not path.startswith(("/", "..")) and "/../" not in path:
+        return False
+    real = workspace.real(path)
+    if path in _DEVICES or any(is_within(real, place) for place in _SYSTEM):
+        return False
+    return not is_within(real, workspace.real(workspace.project))
+
+
+def changes_data(texts: Iterable[str]) -> bool:
+    """Return whether a line with these words changes the rows of a database, whatever feeds it."""
+    found = tuple(texts)
+    return not _DATABASES.isdisjoint(found) and any(_STATEMENTS.search(each) for each in found)
+
+
+def writes_inside(path: str, workspace: Workspace) -> bool:
+    """Return whether a file may be written: it is in the project, and decides nothing outside of it."""
+    project = workspace.real(workspace.project)
+    real = workspace.real(path)
+    if not is_within(real, project) or reasons_for_reading(path, workspace):
+        return False
+    return _PROTECTED.isdisjoint(real[len(project) :].split("/"))
+
+
+def is_too_much(text: str, workspace: Workspace) -> bool:
+    """Return whether something that is not followed has a word that is too much for a sandbox."""
+    if any(each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _BUILT, _SPLITTING)):
+        return True
+    if any(_writes_outside(target, workspace) for target in _TARGET.findall(text)):
+        return True
+    return changes_data(_SEPARATORS.split(text)) or _names_place(text, workspace)
+
+
+def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
+    """Return whether a command in a line that is not followed might need more than a sandbox allows."""
+    harm = harm_of(words)
+    return needs_more(words, () if harm is None else (harm,), workspace)
+
+
+def _names_place(text: str, workspace: Workspace) -> bool:
+    """Return whether a text of several words, such as code, names a place outside, or a secret."""
+    for piece in dict.fromkeys(_SEPARATORS.split(text)):
+        path = _ASSIGNED.sub("", piece, count=1).strip("{}[]")
+        if not path or _TOOLS.match(path):
+            continue
+        if _HOMES.match(path) or path.startswith(("http://", "https://", "ftp://", "ssh://")):
+            return True
+        named = path.startswith("../") or path == ".." or _PLACES.match(path) or "/../" in path
+        if named and reaches_out(path, workspace):
+            return True
+        if path[0] not in "/$*" and reasons_for_reading(path, workspace):
+            return True
+        if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
+            return True
+    return False
+
+
+def _writes_outside(target: str, workspace: Workspace) -> bool:
+    path = target.strip("'\"")
+    if path in _DEVICES or path.isdigit() or path == "-" or "$" in path:
+        return False  # an expansion may be anything, and the walls hold
+    return bool(_HOMES.match(path)) or not writes_inside(path, workspace)
+
+
+def _writes_inside(name: str, words: tuple[str, ...], workspace: Workspace) -> bool:
+    """Return whether a program that writes does so in the project, as far as its operands tell."""
+    if name not in WRITERS:
+        return False
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    if name in _PATTERNED:
+        operands = operands[1:]
+    return all(writes_inside(word, workspace) for word in operands)
+
+
+def _changes_repository(words: tuple[str, ...]) -> bool:
+    """Return whether git would write to a repository, which is read-only in a sandbox, or show a secret."""
+    rest = iter(words)
+    for word in rest:
+        if word in ("-C", "-c", "--git-dir", "--work-tree", "--namespace"):
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word not in READING_GIT
+    return True
+
+
+def _is_typical(words: tuple[str, ...]) -> bool:
+    """Return whether a program that may download another names a tool that a project usually has."""
+    named = next((word for word in words if not word.startswith("-")), "")
+    return named in TYPICAL

@@ -1,0 +1,87 @@
+"""Needs: what programs need besides the files of their project, such as a network, a service or a person."""
+
+from __future__ import annotations
+
+# Programs that write files, but only where their operands say.
+WRITERS = frozenset(
+    """cp gcp mv gmv mkdir touch ln install tee patch split csplit mkfifo mktemp chmod sed gsed sort tar unzip
+    zip gzip gunzip xz unxz bzip2 bunzip2 zstd ruff black isort autopep8 yapf prettier eslint gofmt rustfmt
+    clang-format sqlite3 duckdb""".split()
+)
+# Programs that need a network, a service or a person, whatever they are asked for.
+ALWAYS = frozenset(
+    """docker podman nerdctl docker-compose less more most ed ex vi vim nvim nano emacs pico code xdg-open
+    open uvicorn gunicorn hypercorn daphne flask twine ssh-agent tmux screen yes gio systemd-run brew ngrok
+    ollama uvx pipx""".split()
+)
+# Programs that run a package of the project, or download it first.
+DOWNLOADERS = frozenset("npx pnpx bunx".split())
+TYPICAL = frozenset(
+    """tsc tsx ts-node eslint prettier biome jest vitest mocha ava tap nyc c8 playwright cypress webpack vite
+    rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss postcss
+    sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack storybook lint-staged
+    commitlint markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently""".split()
+)
+READING_GIT = frozenset(
+    """annotate blame cat-file check-attr check-ignore check-ref-format cherry count-objects describe diff
+    diff-files diff-index diff-tree for-each-ref grep help log ls-files ls-tree merge-base merge-tree name-rev
+    range-diff reflog rev-list rev-parse shortlog show show-branch show-ref status var verify-commit version
+    whatchanged""".split()
+)
+# Subcommands, targets and modules that need a network, publish something, delete, or serve others.
+_SUBCOMMANDS = {
+    **dict.fromkeys(
+        "npm pnpm yarn bun".split(),
+        """install i ci add update upgrade up remove rm uninstall un publish login logout link unlink audit
+        outdated view info show search dlx create init fund whoami adduser deprecate dist-tag import x
+        start dev serve server preview storybook deploy release watch clean""",
+    ),
+    "cargo": "install uninstall publish login logout search update fetch add owner yank clean",
+    "go": "get install mod work clean",
+    "pip": "install download wheel uninstall index search",
+    "uv": "pip sync add remove lock tool python publish self cache init",
+    "poetry": "install add remove update lock publish self cache init new config",
+    "pdm": "install add remove update lock publish self cache init sync",
+    "pipenv": "install uninstall update lock sync",
+    "hatch": "publish env new",
+    "rye": "sync add remove lock publish self",
+    "dotnet": "restore add remove nuget tool workload publish new clean",
+    "gem": "install uninstall update push",
+    "bundle": "install update add remove",
+    "composer": "install update require remove",
+    **dict.fromkeys("mvn mvnw".split(), "deploy"),
+    **dict.fromkeys("gradle gradlew".split(), "publish bootRun"),
+    "mix": "deps.get hex.publish",
+    "pre-commit": "install uninstall autoupdate",
+    "rustup": "update install toolchain component target self default",
+    "deno": "install add upgrade publish",
+    "git": "push pull fetch clone ls-remote submodule",
+    **dict.fromkeys(
+        "make gmake just task rake ninja ant invoke inv tox nox".split(),
+        """deploy publish release upload push install uninstall clean distclean mrproper start serve dev""",
+    ),
+    "python": "pip http.server venv ensurepip runserver",
+    "pytest": "--pastebin",
+    "rails": "server s db:drop db:reset",
+    "playwright": "install",
+}  # fmt: skip
+# They run another program in the project's environment.
+_RUNNING = frozenset("uv poetry pipenv pdm rye bundle".split())
+# How many words of these may name what they do.
+_DEEP = {
+    **dict.fromkeys("npm pnpm yarn bun make gmake just task rake ninja ant invoke inv tox nox".split(), 3),
+    **dict.fromkeys("python mvn mvnw gradle gradlew rails".split(), 2),
+}
+_FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
+
+
+def needs_network(name: str, words: tuple[str, ...]) -> bool:
+    """Return whether a use of a program needs a network, publishes, deletes or serves."""
+    name = name.rstrip("0123456789.") if name not in _FETCHING else name
+    known = _FETCHING.get(name, frozenset())
+    named = [word for word in words if word[:1] != "-"]
+    if named[:1] in (["run"], ["exec"]) and name in _RUNNING and len(named) > 1:
+        return named[1] in ALWAYS or needs_network(named[1], tuple(named[2:]))
+    # A script, a target or a module may be named after other words: `npm run deploy`, `python -m pip`.
+    named = named[: _DEEP.get(name, 1)]
+    return any(word in known or word.partition(":")[0] in known for word in named)

@@ -1,0 +1,50 @@
+"""The words of a command as the judge looks at them: expanded, and as patterns where a shell expands them."""
+
+from __future__ import annotations
+
+import re
+
+from errands.judge.programs.globs import Glob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.shell.grammar import Word
+    from errands.judge.workspace import Workspace
+
+# Options that only select files by name: what follows the equals sign does not matter.
+_NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
+_ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
+_CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")
+_ONE_VARIABLE = re.compile(
+    r'"?\$(?:\{\w+\}|\w+|\{\w+:-[\w./-]+\}|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
+)
+
+
+def is_word(words: tuple[Word, ...], text: str) -> bool:
+    """Return whether the first of these words is just that text."""
+    return bool(words) and words[0].text == text and words[0].plain
+
+
+def expanded(word: Word, workspace: Workspace) -> str:
+    """Return a word as the program gets it."""
+    return workspace.home + word.text[1:] if word.home else word.text
+
+
+def texts_of(words: tuple[Word, ...], workspace: Workspace) -> tuple[str, ...]:
+    """Return the words as the program gets them; a pattern whose expansion matters is a Glob."""
+    return tuple(
+        Glob(expanded(word, workspace))
+        if word.pattern and not _NAMING.match(word.text)
+        else expanded(word, workspace)
+        for word in words
+    )
+
+
+def is_anchored(text: str) -> bool:
+    """Return whether nothing that a pattern matches can be an option or climb out of its directory."""
+    return _ANCHORED.match(text) is not None and not _CLIMBING.search(text)
+
+
+def is_one_variable(text: str) -> bool:
+    """Return whether a name is a single variable, and not put together from parts to hide something."""
+    return _ONE_VARIABLE.fullmatch(text) is not None

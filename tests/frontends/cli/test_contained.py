@@ -1,0 +1,49 @@
+"""Work in a sandbox at the command line: it starts at once, and says at which wall it failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from errands.engine.walls import bubblewrap
+from tests.frontends.cli.person import Person
+
+pytestmark = [
+    pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
+]
+
+
+@pytest.mark.spec("A2", "A5")
+def test_a_failure_at_a_wall_says_what_to_do_wherever_a_task_is_shown(person: Person, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    outside = tmp_path / "outside"
+    (project / "write.sh").write_text("echo x > /usr/written-by-a-test\n")
+
+    ended = person.types("run", "--wait", "sh write.sh", cwd=project, yes=False, code=2)
+    task_id = person.types("ls", "--json", "-n", "1").object["id"]
+    advice = (
+        "it seems to write outside of its project, which its sandbox does not allow: "
+        f"errands approve {task_id} runs it without one"
+    )
+    assert f"exit 2; {advice}" in ended.err
+    assert f"exit 2; {advice}" in person.types("show", task_id).out
+    assert f"exit 2; {advice}" in person.types("ls").out
+    assert advice in person.sees(task_id)["error"]
+    assert person.sees(task_id)["leftovers"] == 0
+
+    (project / "write.sh").write_text(f"echo x > {outside}\n")
+    person.types("approve", "--wait", task_id)
+    assert outside.read_text() == "x\n"
+    assert person.sees(task_id)["approved_by"] != "judge"
+
+
+def test_what_a_command_leaves_running_in_its_sandbox_is_counted_and_ended(
+    person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / "left.sh").write_text("sleep 600 &\necho started\n")
+    person.types("run", "--wait", "-q", "sh left.sh", cwd=tmp_path, yes=False)
+
+    view = person.types("ls", "--json", "-n", "1").object
+    assert (view["verdict"], view["leftovers"]) == ("contained", 1)

@@ -1,0 +1,89 @@
+"""Containment: the project's own work starts at once behind walls, and what needs more is asked about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from errands.judge.judge import judge
+from errands.judge.rules import read_rules
+from tests.judge.fake_workspace import FakeWorkspace
+
+pytestmark = [pytest.mark.spec("A2")]
+
+PROJECT = FakeWorkspace()
+
+
+def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
+    return judge([line], place).verdict
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pytest -q", "pytest -q 2>&1 | tail -20", "env NO_COLOR=1 pytest -q", "timeout 5m nice pytest -q",
+        "python -m pytest tests -k pip", "uv run pytest", "pytest --cov=src", "tox -e py311", "npm test",
+        "npm run build", "pnpm test", "yarn build", "bun test", "npx tsc --noEmit", "cargo test",
+        "cargo build", "go test ./...", "make", "make -j8 test", "mvn -q package", "./gradlew build",
+        "dotnet test", "gcc -o app main.c", "cmake --build build", "ruff check --fix .", "eslint .",
+        "mypy src", "python scripts/generate.py", "bash run.sh", "./run.sh", "node build.js",
+        "python -c 'print(1)'", "python manage.py migrate", "cd sub && make", "git status && make",
+        "X=1 make", "sh -c 'make test'",
+        "echo hi > out.txt", "echo hi >> src/out.txt", "cp a b", "mv a b", "mkdir -p build", "touch x",
+        "chmod +x run.sh", "tee out.txt", "for f in *.py; do echo $f; done", "if [ -f x ]; then make; fi",
+        "while read l; do echo $l; done < list", "cat > f.py <<'X'\nprint(1)\nX",
+        "echo $(git rev-parse HEAD)", "(cd sub; make)", "make && ./app || echo failed", "unknown-tool --fast",
+        "make 2>/dev/null",
+    ],
+)  # fmt: skip
+def test_the_projects_own_work_is_contained(line: str) -> None:
+    assert verdict(line) == "contained"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # deletion
+        "rm -rf build", "find . -name '*.pyc' -delete", "for f in *.py; do rm $f; done", "xargs rm < list",
+        "find . -exec rm {} +", "X=rm; $X -rf build", "echo $(rm -rf x)", "git clean -fd", "git reset --hard",
+        "python -c 'import shutil; shutil.rmtree(\"x\")'", "node -e 'fs.rmSync(\"x\")'", "make clean",
+        "python - <<'X'\nimport os\nos.remove('x')\nX", "while true; do unlink x; done", "truncate -s0 x",
+        # writes that the walls do not allow
+        "echo hi > /etc/x", "echo hi > ../x", "cp a ~/b", "git commit -m x", "git add .", "make install",
+        "echo x > .git/hooks/pre-commit", "cp a .claude/settings.json", "mvn deploy",
+        "python x.py -o /tmp/out", "chmod -R 777 .", "dd if=/dev/zero of=x",
+        "for i in 1 2; do echo $i > /srv/x; done",
+        # the network, services and people
+        "curl https://example.com", "npm install", "pip install x", "cargo install ripgrep", "go get x",
+        "uv sync", "docker ps", "kubectl get pods", "git push", "npm run dev", "npm start", "flask run",
+        "python -m http.server", "if true; then wget x; fi", "python fetch.py https://example.com", "vim x",
+        "python -c 'import urllib.request'", "ssh host make",
+        # secrets and privileges
+        "cat ~/.ssh/id_rsa && make", "while read l; do echo $l; done < .env", "python show.py .env",
+        "cat $HOME/.netrc | python x.py", "sudo make", "env", "for x in 1; do sudo make; done",
+        # places that are not there
+        "cd /etc && make", "tail /var/log/syslog | python sum.py", "python ../other/run.py",
+        "make -C /srv/app",
+        # processes and disguise
+        "kill 1", "make; pkill x", "ls \u202e", "make" + " " * 100 + "; ls",
+    ],
+)  # fmt: skip
+def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:
+    assert verdict(line) == "ask"
+
+
+def test_a_line_that_is_not_followed_may_be_what_a_rule_is_about() -> None:
+    assert verdict("$tool x") == "contained"
+    assert judge(["$tool x"], PROJECT, rules=read_rules(deny=("make deploy",))).verdict == "ask"
+    assert judge(["make"], PROJECT, rules=read_rules(ask=("make *",))).verdict == "ask"
+
+
+def test_one_part_that_needs_more_is_enough() -> None:
+    assert judge(["make", "rm x"], PROJECT).verdict == "ask"
+    assert judge(["make"], PROJECT, hooks=["curl x"]).verdict == "ask"
+    assert judge(["make"], PROJECT, env={"LD_PRELOAD": "x.so"}).verdict == "contained"
+
+
+def test_a_line_for_an_unknown_shell_is_not_contained() -> None:
+    assert verdict("make", replace(PROJECT, shell="/usr/bin/fish")) == "ask"
