@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from errands.model.codec import RowCodec, Shape
-from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable, unknown_task
+from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
 from errands.model.run import Event
 from errands.model.states import OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.ports.rundir import LOG
 from errands.ports.store import MOST_IDS
 from errands.stores.sqlite.columns import (
+    DAMAGE,
     PRIORITY,
     TASK,
     TYPES,
@@ -284,7 +285,7 @@ class ViewRows(Table):
         """Leave out a damaged row, so that it cannot hide the others; `doctor` names it."""
         try:
             return self._view(row)
-        except (BadValue, TypeError, ValueError, IndexError, OverflowError):
+        except DAMAGE:
             return None
 
     def _view(self, row: tuple[Any, ...]) -> View:
