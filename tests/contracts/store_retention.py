@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from errands.model.errors import StoreUnreadable
+from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.testing.clock import START
 from tests.contracts.store_runs import SECOND, add, claim
@@ -52,6 +53,13 @@ class RetentionContract:
         with store:
             store.remove_runs(old)
         assert [run.number for run in store.history("true-222222")] == [3]
+
+    def test_the_directories_of_all_tasks_are_known(self, store: Store) -> None:
+        places = {"a-222222": "/one", "b-222222": "/two", "c-222222": "/one"}
+        for task_id, cwd in places.items():
+            task = sample_task(task_id)
+            add(store, evolve(task, action=evolve(task.action, cwd=cwd)))
+        assert store.directories() == ["/one", "/two"]
 
     def test_environments_are_kept_while_a_task_needs_them(self, store: Store) -> None:
         task = sample_task()

@@ -7,9 +7,8 @@ Nothing here waits.
 from __future__ import annotations
 
 from errands.engine.core import EngineCore
-from errands.model.errors import ErrandsError, IllegalMove, NotFound, StillLive
+from errands.model.errors import ErrandsError, IllegalMove, NotFound
 from errands.model.record import evolve
-from errands.ports.rundir import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -268,22 +267,9 @@ class Engine(EngineCore):
 
     def clear(self, task_ids: Iterable[str]) -> list[str]:
         """Remove ended tasks and their files; refuse all of them if any is still live."""
-        ids = [self.resolve(each) for each in task_ids]
-        with self.store:
-            live = [each for each in ids if not self.store.ended(each)]
-            if live:
-                raise StillLive(
-                    f"still live: {', '.join(live)}; cancel first, or leave out what is not finished"
-                )
-            # The rows go first: the janitor sweeps directories without a row.
-            runs = self.store.remove(ids, now=self.clock.now())
-        for run_id in runs:
-            remove_tree(self.home.run(run_id))
-        if self.store.orphan_sessions(now=self.clock.now()):
-            from errands.engine.agents.session_cleanup import start
+        from errands.engine.removal import clear
 
-            start(self.home)
-        return ids
+        return clear(self, task_ids)
 
     # Input, output and results.
 

@@ -108,9 +108,10 @@ class Home:
         """What was found out about sandboxes on this machine."""
         return f"{self.path}/walls"
 
-    def private(self, project: str) -> str:
-        """The home directory of the sandboxes of a project, by a digest of its path."""
-        return f"{self.path}/homes/{project}"
+    @property
+    def homes(self) -> str:
+        """The private home directories of sandboxes, one for each project."""
+        return f"{self.path}/homes"
 
     def run(self, run_id: str) -> str:
         """The directory of a run."""

@@ -7,13 +7,17 @@ import shutil
 import socket
 import subprocess
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from errands import config
+from errands.engine.daemon.janitor import Janitor
 from errands.engine.walls import bubblewrap
 from errands.model.errors import IllegalMove, NotAPerson
 from errands.model.options.draft import Draft
+from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded
 
 walled = pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
@@ -248,3 +252,46 @@ def test_whether_there_can_be_walls_is_found_out_once(
     monkeypatch.setattr(bubblewrap, "_answers", {})
     monkeypatch.setattr(bubblewrap, "_tried", lambda path: "no longer")
     assert bubblewrap.obstacle(cache) == "no longer"
+
+
+@walled
+@pytest.mark.spec("O13")
+async def test_the_private_home_of_a_project_goes_with_its_last_task(
+    asking: TestEngine, project: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (project / "cache.sh").write_text(
+        "mkdir -p ~/cache/deep && echo x > ~/cache/deep/x && chmod -R a-w ~/cache\n"
+    )
+    first = await asking.finished("sh cache.sh", cwd=str(project))
+    second = await asking.finished("sh cache.sh || true", cwd=str(project))
+    await asking.finished("touch x", cwd=str(other))
+    homes = Path(asking.engine.home.homes)
+    kept = [each for each in homes.iterdir() if not (each / "cache").exists()]
+    assert len(list(homes.iterdir())) == 2
+
+    await asking.clear(first.id)
+    assert len(list(homes.iterdir())) == 2
+    await asking.clear(second.id)
+    assert list(homes.iterdir()) == kept
+
+
+@walled
+@pytest.mark.spec("O13")
+async def test_the_private_home_of_a_project_expires_with_its_last_task(
+    asking: TestEngine, project: Path
+) -> None:
+    await asking.finished(("make",), cwd=str(project))
+    homes = Path(asking.engine.home.homes)
+    clock = HandClock(datetime.now(UTC))
+    janitor = Janitor(asking.engine.store, asking.engine.home, config.load(), clock)
+    assert await janitor.sweep() == 0
+    assert len(list(homes.iterdir())) == 1
+
+    clock.turn(timedelta(days=8))
+    assert await janitor.sweep() == 1
+    assert list(homes.iterdir()) == []
+    (homes / "left-by-a-crash").mkdir()
+    await janitor.sweep_orphans()
+    assert list(homes.iterdir()) == []

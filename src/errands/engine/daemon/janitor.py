@@ -50,6 +50,8 @@ class Janitor:
             if not ids:
                 self._store.purge(before=now - retention.keep, history_before=now - retention.history)
         await self._remove((*runs, *past))
+        if ids:
+            await self.sweep_homes()
         if ids or past:
             _LOG.info("removed %d finished tasks and %d earlier runs", len(ids), len(past))
         return len(ids) + len(past)
@@ -75,7 +77,15 @@ class Janitor:
             await self._remove(orphans)
             await asyncio.sleep(PAUSE)
             swept += len(orphans)
+        await self.sweep_homes()
         return swept
+
+    async def sweep_homes(self) -> None:
+        """Remove the home directories of sandboxes whose project has no task any more."""
+        from errands.engine.walls.private_homes import remove_homes, unused_homes
+
+        if unused := unused_homes(self._home, self._store):
+            await asyncio.to_thread(remove_homes, unused)
 
     def _is_owned(self, name: str) -> bool:
         try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 
 from errands.engine.walls import mounts
 from errands.engine.walls.bubblewrap import NAMESPACES, bubblewrap, obstacle
+from errands.engine.walls.private_homes import private_home
 from errands.engine.walls.seccomp import program
 from errands.engine.walls.variables import inner_variables
 from errands.judge.evidence.local_workspace import LocalWorkspace
@@ -50,7 +50,7 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
     base = inner_variables(launch.base)
     person = base.get("HOME", "")
     files = own_files(launch.directory)
-    private = home.private(blake2b(os.fsencode(sandbox.writable[0]), digest_size=10).hexdigest())
+    private = private_home(home, sandbox.writable[0])
     try:
         make_own_files(launch.directory)
         os.makedirs(private, 0o700, exist_ok=True)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         def superseded_runs(self, *, before: datetime, limit: int) -> list[str]:
             """Return the ids of runs that ended before a time and were followed by another of their task."""
 
+        def directories(self) -> list[str]:
+            """Return the directories in which the tasks of this store work, each once."""
+
         def purge(self, *, before: datetime, history_before: datetime) -> None:
             """Remove what belongs to no task: old notices and refusals, and what nothing refers to.
 

@@ -134,6 +134,9 @@ class RetentionRows(Table):
             (micros(before), limit),
         )
 
+    def directories(self) -> list[str]:
+        return self.first_column("SELECT DISTINCT cwd FROM tasks ORDER BY cwd")
+
     def purge(self, *, before: datetime, history_before: datetime) -> None:
         old, history = micros(before), micros(history_before)
         # The newest notice stays, so that no number is used twice: receivers tell notices apart by it.

@@ -1,0 +1,36 @@
+"""Removal: ended tasks, and all files that belong to them alone."""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.errors import StillLive
+from errands.ports.rundir import remove_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from errands.engine.core import EngineCore
+
+
+def clear(core: EngineCore, task_ids: Iterable[str]) -> list[str]:
+    """Remove ended tasks and their files; refuse all of them if any is still live."""
+    ids = [core.resolve(each) for each in task_ids]
+    with core.store:
+        live = [each for each in ids if not core.store.ended(each)]
+        if live:
+            raise StillLive(f"still live: {', '.join(live)}; cancel first, or leave out what is not finished")
+        # The rows go first: the janitor sweeps directories without a row.
+        runs = core.store.remove(ids, now=core.clock.now())
+    for run_id in runs:
+        remove_tree(core.home.run(run_id))
+    if os.path.isdir(core.home.homes):
+        from errands.engine.walls.private_homes import remove_homes, unused_homes
+
+        remove_homes(unused_homes(core.home, core.store))
+    if core.store.orphan_sessions(now=core.clock.now()):
+        from errands.engine.agents.session_cleanup import start
+
+        start(core.home)
+    return ids
