@@ -8,7 +8,8 @@ from benchmarks.scale import Scale
 from benchmarks.table import Table
 
 NAMES = (
-    "throughput", "latency", "memory", "capture", "start", "queries", "queue", "agents", "mcp", "schedules",
+    "throughput", "latency", "walls", "memory", "capture", "start", "queries", "queue", "agents", "mcp",
+    "schedules",
 )  # fmt: skip
 
 
