@@ -90,9 +90,9 @@ async def _samples(count: int) -> dict[str, list[float]]:
                     took = await _one(engine, words, project, verdict)
                     if number >= 0:  # the first ones only warm everything up
                         samples[name].append(took)
-                for name, words in (("bare", (_PROGRAM,)), ("bubblewrap", _bubblewrap())):
+                for name, alone in {"bare": [_PROGRAM], "bubblewrap": _bubblewrap()}.items():
                     before = time.perf_counter()
-                    subprocess.run(words, check=True)
+                    subprocess.run(alone, check=True)
                     if number >= 0:
                         samples[name].append(time.perf_counter() - before)
     return samples
@@ -107,5 +107,5 @@ async def _one(engine: AsyncEngine, words: tuple[str, ...], project: str, verdic
     return took
 
 
-def _bubblewrap() -> tuple[str, ...]:
-    return (bubblewrap(), *NAMESPACES, *_ALONE)
+def _bubblewrap() -> list[str]:
+    return [bubblewrap(), *NAMESPACES, *_ALONE]

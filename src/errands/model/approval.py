@@ -130,7 +130,7 @@ class Evidence:
 def is_read_only(task: Task) -> bool:
     """Return whether a task was started by the judge alone, because it only reads; a person's yes is more."""
     action = task.action
-    is_unasked = task.verdict == "auto" and task.approved_by == "judge"
+    is_unasked = task.verdict == "auto" and task.approved_by == BY_JUDGE
     return is_unasked and not isinstance(action, Prompt) and action.read_only
 
 
