@@ -15,6 +15,7 @@ from errands.judge.programs import FAMILIES, reasons_for_reading
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.harms import harm_of
 from errands.judge.programs.needs import ALWAYS, DOWNLOADERS, READING_GIT, TYPICAL, WRITERS, needs_network
+from errands.judge.shell.grammar import LONGEST
 from errands.judge.shell.scripts import is_interpreter
 from errands.judge.workspace import is_within
 
@@ -42,7 +43,7 @@ _STATEMENTS = re.compile(
 )
 # A function that starts itself in the background never ends; a shell that reads a pipe runs anything.
 _BOMB = re.compile(r"\(\)\s*\{[^}]*(?<![>&])&(?![>&\d])")
-_FED_SHELL = re.compile(r"\|\s*(?:\S*/)?(?:ba|z|da|k)?sh\b(?!\s+(?:-c\b|\S*\.sh\b))")
+_FED_SHELL = re.compile(r"\|\s*(?:[^\s|]*/)?(?:ba|z|da|k)?sh\b(?!\s+(?:-c\b|\S*\.sh\b))")
 _SPELLED = re.compile(r"(?:^|[;&|(])\s*\$'")
 # An option that is put together by the shell.
 _BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
@@ -117,7 +118,7 @@ def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
 
 def reaches_out(word: str, workspace: Workspace) -> bool:
     """Return whether a word names a place that is not there in a sandbox, or a secret of the project."""
-    path = _ASSIGNED.sub("", word, count=1)
+    path = _value(word)
     if _TOOLS.match(path):
         return False
     if "://" in path or _HOMES.match(path):
@@ -151,7 +152,9 @@ def writes_inside(path: str, workspace: Workspace) -> bool:
 
 def is_too_much(text: str, workspace: Workspace) -> bool:
     """Return whether something that is not followed has a word that is too much for a sandbox."""
-    if any(each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _BUILT, _SPLITTING)):
+    if len(text) > LONGEST or any(
+        each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _BUILT, _SPLITTING)
+    ):
         return True
     if any(_writes_outside(target, workspace) for target in _TARGET.findall(text)):
         return True
@@ -167,7 +170,7 @@ def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
 def _names_place(text: str, workspace: Workspace) -> bool:
     """Return whether a text of several words, such as code, names a place outside, or a secret."""
     for piece in dict.fromkeys(_SEPARATORS.split(text)):
-        path = _ASSIGNED.sub("", piece, count=1).strip("{}[]")
+        path = _value(piece).strip("{}[]")
         if not path or _TOOLS.match(path):
             continue
         if _HOMES.match(path) or path.startswith(("http://", "https://", "ftp://", "ssh://")):
@@ -180,6 +183,12 @@ def _names_place(text: str, workspace: Workspace) -> bool:
         if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
             return True
     return False
+
+
+def _value(word: str) -> str:
+    """Return what an option or a variable is set to in a word, or the word."""
+    assigned = _ASSIGNED.match(word)
+    return word[assigned.end() :] if assigned else word
 
 
 def _writes_outside(target: str, workspace: Workspace) -> bool:

@@ -177,9 +177,9 @@ BREAKAGES = [
     Breakage(
         "O14",
         "clearing passes over running tasks without a word",
-        file="engine/engine.py",
-        old="            if live:\n                raise StillLive",
-        new="            if False:\n                raise StillLive",
+        file="engine/removal.py",
+        old="        if live:\n            raise StillLive",
+        new="        if False:\n            raise StillLive",
         test="engine/daemon/test_retention.py",
     ),
     Breakage(
