@@ -155,7 +155,7 @@ class Engine(EngineCore):
         task_id = self.answer_target(task_id)
         self.ensure_daemon()
         if may_leave_walls(self.store, task_id):
-            leave_walls(self, self._judge, self._submitter, task_id, by=by, door=door)
+            leave_walls(self, self._judge, self._submitter, task_id, by=by, door=door, scope=scope)
             return self.summaries([task_id])[0]
         approve(self, self._judge, task_id, by=by, door=door, scope=scope, shown=question)
         return self.summaries([task_id])[0]

@@ -167,14 +167,13 @@ def _meaning(
             assert_never(never)
 
 
-_WALLS = {"network": "to need the network", "files": "to write outside of its project"}
-
-
 def _at_wall(task: Task, ending: Ending) -> str:
     """Return what a failed run seems to have wanted that its sandbox does not allow."""
-    if ending.wall not in _WALLS:
+    wall, _, place = ending.wall.partition(" ")
+    if wall not in ("network", "files"):
         return ""
-    said = f"{AT_WALL}{_WALLS[ending.wall]}, which its sandbox does not allow"
+    wanted = "to need the network" if wall == "network" else f"to write {place or 'outside of its project'}"
+    said = f"{AT_WALL}{wanted}, which its sandbox does not allow"
     return f"{said}: errands approve {task.id} runs it without one" if is_contained(task) else said
 
 

@@ -150,7 +150,10 @@ async def test_a_run_that_failed_at_a_wall_says_so_and_one_answer_runs_it_outsid
     subprocess.run(["chmod", "go-w", str(project.parent)], check=True)
     (project / "net.py").write_text("import urllib.request as r; r.urlopen('http://example.invalid')")
     (project / "write.sh").write_text("echo x > /usr/written-by-a-test")
-    for line, wanted in (("python3 net.py", "to need the network"), ("sh write.sh", "to write outside")):
+    for line, wanted in (
+        ("python3 net.py", "to need the network"),
+        ("sh write.sh", "to write /usr/written-by-a-test"),
+    ):
         failed = await asking.finished(line, cwd=str(project))
 
         assert failed.state == "failed"

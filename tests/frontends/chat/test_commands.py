@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.engine.walls.bubblewrap import obstacle
 from errands.frontends.chat.commands import COMMANDS
 from tests.frontends.chat.window import INTERRUPT, WITHOUT_TOOLKIT, Window
 from tests.frontends.cli.person import Person
@@ -93,6 +94,20 @@ def test_an_approval_without_a_terminal_counts_as_one_by_a_program(person: Perso
     assert f"approved {asked}" in says(person, f"/approve {asked}")
     [entry] = [each for each in person.types("audit", "--json").objects if each["task"] == asked]
     assert (entry["by"], entry["door"]) == ("ada (--yes)", "chat")
+
+
+@pytest.mark.spec("X6", "A2")
+@pytest.mark.skipif(bool(obstacle()), reason=f"no sandbox here: {obstacle()}")
+def test_approve_runs_what_failed_in_its_sandbox_again_without_it(person: Person, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "look.sh").write_text(f"cat {tmp_path}/outside\n")
+    (tmp_path / "outside").write_text("seen")
+    words = ("run", "--wait", "--json", "sh look.sh")
+    task = person.types(*words, cwd=tmp_path / "project", yes=False, code=1).object["id"]
+    said = says(person, f"/approve {task}")
+
+    assert f"approved {task}; it runs again, without its sandbox" in said
+    assert person.types("wait", "-q", task).code == 0
 
 
 @pytest.mark.spec("X6", "A8")

@@ -24,7 +24,7 @@ def test_a_failure_at_a_wall_says_what_to_do_wherever_a_task_is_shown(person: Pe
     ended = person.types("run", "--wait", "sh write.sh", cwd=project, yes=False, code=2)
     task_id = person.types("ls", "--json", "-n", "1").object["id"]
     advice = (
-        "it seems to write outside of its project, which its sandbox does not allow: "
+        "it seems to write /usr/written-by-a-test, which its sandbox does not allow: "
         f"errands approve {task_id} runs it without one"
     )
     assert f"exit 2; {advice}" in ended.err
@@ -34,7 +34,10 @@ def test_a_failure_at_a_wall_says_what_to_do_wherever_a_task_is_shown(person: Pe
     assert person.sees(task_id)["leftovers"] == 0
 
     (project / "write.sh").write_text(f"echo x > {outside}\n")
-    person.types("approve", "--wait", task_id)
+    for scope in ("--always", "--task"):
+        assert "for this task alone" in person.types("approve", scope, task_id, code=2).err
+    assert f"started {task_id}" in person.types("approve", task_id).out
+    person.types("wait", "-q", task_id)
     assert outside.read_text() == "x\n"
     assert person.sees(task_id)["approved_by"] != "judge"
 

@@ -119,10 +119,19 @@ def may_leave_walls(store: Store, task_id: str) -> bool:
 
 
 def leave_walls(
-    core: EngineCore, judging: Judge, submitter: Submitter, task_id: str, *, by: str, door: str
+    core: EngineCore,
+    judging: Judge,
+    submitter: Submitter,
+    task_id: str,
+    *,
+    by: str,
+    door: str,
+    scope: Scope = "once",
 ) -> None:
     """Approve a task that failed in its sandbox: it runs again without one; a recurring task from now on."""
     _check_may_approve(core, by, door)
+    if scope != "once":
+        raise BadValue(f"{task_id} failed in its sandbox; an approval of that is for this task alone")
     task, now = core.store.task(task_id), core.clock.now()
     ruling = ruling_on(core.store, judging, task)
     with core.store:

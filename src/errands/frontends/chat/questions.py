@@ -87,7 +87,8 @@ class Questions:
             self.rejected.discard(task_id)
             by = self._who if self._is_person else f"{self._who}{SAID_YES}"  # which approval.yes can forbid
             self._engine.approve(task_id, by=by, door=FRONTEND, question=number, scope=scope)
-            said = f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} continues"
+            effect = {"proposed": "", "failed": "; it runs again, without its sandbox"}.get(before)
+            said = f"allowed; {task_id} continues" if effect is None else f"approved {task_id}{effect}"
         else:
             self.rejected.add(task_id)
             self._engine.reject(task_id, by=self._who, door=FRONTEND, question=number, note=note)

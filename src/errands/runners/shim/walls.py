@@ -23,19 +23,42 @@ _SAID = {
 }  # fmt: skip
 
 
+# What a place may consist of that is repeated; a message is read by agents, so no other words get into it.
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-@")
+_BETWEEN = bytes.maketrans(b"'\"`:,;()[]<>=", b" " * 13)
+_LONGEST = 120
+
+
 def wall_hit(directory: str) -> str:
-    """Return the wall that a failed run seems to have met, by the end of what it printed; "" if none."""
+    """Return the wall that a failed run seems to have met, by the end of what it printed; "" if none.
+
+    After the word for the wall comes the file that it tried to write, if that was printed.
+    """
     try:
         log = os.open(f"{directory}/{LOG}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return ""
     try:
-        printed = os.pread(log, _READ, max(0, os.fstat(log).st_size - _READ)).lower()
+        printed = os.pread(log, _READ, max(0, os.fstat(log).st_size - _READ))
     except OSError:
         return ""
     finally:
         os.close(log)
-    return next((wall for wall, said in _SAID.items() if any(each in printed for each in said)), "")
+    lowered = printed.lower()
+    for wall, said in _SAID.items():
+        at = max(map(lowered.rfind, said))
+        if at >= 0:
+            line = printed[printed.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0]
+            return f"{wall} {_place(line)}".rstrip() if wall == "files" else wall
+    return ""
+
+
+def _place(line: bytes) -> str:
+    """Return the first absolute path in a line, if it is plain."""
+    for word in line.translate(_BETWEEN).split():
+        if word.startswith(b"/"):
+            return word.decode() if len(word) <= _LONGEST and _PLAIN.issuperset(word) else ""
+    return ""
 
 
 def enclosed(

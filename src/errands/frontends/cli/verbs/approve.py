@@ -35,7 +35,8 @@ def approve(context: Context, arguments: Arguments) -> int:
     )
     if person and not arguments.json and not arguments.quiet:
         context.note(*question(facts_of(context, before), context.error_look))
-    if before.state != "proposed" and not arguments.wait and not arguments.json and not arguments.quiet:
+    continues = before.is_live and before.state != "proposed"  # an agent whose call waited
+    if continues and not arguments.wait and not arguments.json and not arguments.quiet:
         context.say(f"approved; {context.look.paint(view.id, 'bold')} continues")
         return 0
     return reply(context, arguments, view)
@@ -92,8 +93,9 @@ VERBS = (
         starts=True,
         details="The approval covers exactly what the task would run: if a script, a program or the "
         "directory has changed since the question was asked, the task needs approval again. A task that was "
-        "rejected, or whose question has expired, can be approved later by a person, as it is then. A "
-        "command inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
+        "rejected, or whose question has expired, can be approved later by a person, as it is then. A task "
+        "that failed in a sandbox, in which it started without approval, runs again without it. A command "
+        "inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
         options=(
             Option(
                 flags=("--always",),
