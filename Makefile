@@ -12,7 +12,7 @@ AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-clients again check bench chaos fuzz conformance spec prove docs site dist lock fmt clean
+.PHONY: help demo test test-clients again check bench chaos fuzz conformance spec prove goldens docs site dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ spec: $(VENV) ## Tell which requirements have no test
 
 prove: $(VENV) $(PROGRAMS) ## Break each requirement on purpose, and see its tests fail (IDS="L9 O6": only these)
 	@$(BIN)/python -m tests.proof --at-once $(AT_ONCE) $(IDS)
+
+goldens: $(VENV) ## Write what people see of every verb at three widths anew, to be looked at
+	@GOLDENS=write $(BIN)/python -m pytest -q tests/frontends/cli/test_goldens.py
 
 docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference

@@ -22,6 +22,10 @@ settings.register_profile("person", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "person")
 
+# The programs under test must see the widths and colours of a test, not those of the terminal that runs it.
+for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
+    os.environ.pop(name, None)
+
 _numbers = itertools.count()
 
 

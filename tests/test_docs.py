@@ -223,7 +223,7 @@ def session(place: Path) -> str:
 @pytest.mark.spec("X7")
 @pytest.mark.parametrize(
     ("place", "seen"),
-    [(README, "12 passed"), (FIRST_TASKS, "cancelled"), (AGENTS, "13 passed"), (APPROVAL, "refused")],
+    [(README, "12 passed"), (FIRST_TASKS, "cancelled"), (AGENTS, "13 passed"), (APPROVAL, "rejected")],
     ids=["readme", "first tasks", "agents", "approval"],
 )
 def test_the_commands_of_a_document_work_in_order(

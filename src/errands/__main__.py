@@ -131,6 +131,8 @@ def _bootstrap() -> Bootstrap:
 
 
 def _complain(message: str, code: int) -> int:
+    import os
+
     try:
         sys.stdout.flush()
     except OSError:
@@ -140,7 +142,10 @@ def _complain(message: str, code: int) -> int:
 
         # It may repeat a path or a command, which must not control the terminal.
         message = "\n".join(map(line, message.split("\n")))
-    sys.stderr.write(f"errands: {message}\n")
+    from errands.frontends.cli.context import columns_of, fitting
+
+    lines = fitting(f"errands: {message}".split("\n"), columns_of(sys.stderr, os.environ))
+    sys.stderr.write("\n".join([*lines, ""]))
     return code
 
 

@@ -6,6 +6,7 @@ from errands import bootstrap
 from errands import config as configuration
 from errands.engine.async_engine import drafted
 from errands.engine.connection import EngineConnection
+from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +28,28 @@ def submit(
     With `yes` the program approves the task itself; without it, a command that is not known to be harmless
     becomes a proposal.
     """
+    draft = drafted(command, options)
+    _check_typed(draft)
     engine = bootstrap.open_engine(
         bootstrap.open_home(home), consent="yes" if yes else "none", is_client=True
     )
     try:
-        return engine.submit(drafted(command, options))
+        return engine.submit(draft)
     finally:
         engine.close()
+
+
+def _check_typed(draft: Draft) -> None:
+    """Refuse what a script can only have written by mistake, before anything is stored."""
+    import os
+
+    if draft.key == "":
+        raise BadValue("key cannot be empty; leave it out to start a new task every time")
+    if draft.cwd and not draft.after and not os.path.isdir(os.path.expanduser(draft.cwd)):
+        place = os.fspath(draft.cwd)
+        raise BadValue(
+            f"cwd: there is no directory {place!r}; create it first, or in a task named in `after`"
+        )
 
 
 def connect(

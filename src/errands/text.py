@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from errands.model.record import record
 from errands.model.states import SIGNS
+from errands.model.text.width import clip as clip
+from errands.model.text.width import pad as pad
+from errands.model.text.width import width as width
+from errands.model.text.width import wrap as wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal, Protocol
 
     Colour = Literal["red", "green", "yellow", "blue", "magenta", "cyan", "grey", "bold", "dim", ""]
@@ -57,13 +61,19 @@ class Look:
 
 
 def wants_colour(stream: Stream, *, setting: str, environ: Mapping[str, str]) -> bool:
-    """Return whether to use colours: by setting, NO_COLOR, CLICOLOR_FORCE, or if it is a terminal."""
+    """Return whether to use colours: by setting, the usual variables, or if it is a terminal.
+
+    Of the variables NO_COLOR wins, as in Python; FORCE_COLOR=0 and CLICOLOR=0 mean no colours.
+    """
     if setting != "auto":
         return setting == "always"
     if environ.get("NO_COLOR"):
         return False
-    if environ.get("CLICOLOR_FORCE", "0") != "0":
-        return True
+    force = environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE")
+    if force:
+        return force not in ("0", "false")
+    if environ.get("CLICOLOR") == "0":
+        return False
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
@@ -92,39 +102,7 @@ def state_cell(state: str, look: Look) -> Cell:
     return Cell(text=f"{look.sign(SIGNS.get(state, '·'), plain)} {state}", colour=colour)
 
 
-# --- widths --------------------------------------------------------------------------------------
-
-
-# Our own drawing characters take one column each; without this every table would import `unicodedata`.
-NARROW = frozenset("".join(map(chr, range(32, 127))) + "●○◐✓✗⊘»‖·…█░─│╭╮╰╯")
-
-
-def width(text: str) -> int:
-    """Return the terminal columns of a text (East Asian wide characters take two, marks none)."""
-    if text.isascii() or NARROW.issuperset(text):
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(
-        0 if combining(c) or c in "\u200b\u200d\ufe0f" else 2 if east_asian_width(c) in "WF" else 1
-        for c in text
-    )
-
-
-def clip(text: str, columns: int, *, mark: str = "…") -> str:
-    """Shorten a text to that many columns; the mark shows that something is missing."""
-    if width(text) <= columns:
-        return text
-    room = max(columns - width(mark), 0)
-    if text.isascii():
-        return text[:room] + mark[:columns]
-    kept, used = [], 0
-    for character in text:
-        used += width(character)
-        if used > room:
-            break
-        kept.append(character)
-    return "".join(kept) + mark[:columns]
+# --- pieces of text ------------------------------------------------------------------------------
 
 
 def shortened(text: str, longest: int, *, rest: str) -> str:
@@ -142,30 +120,9 @@ def framed(name: str, lines: Sequence[str], columns: int, *, rule: str = "─") 
     return [head + rule * max(3, columns - width(head)), *lines, rule * columns]
 
 
-def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Fill a text with blanks up to that many columns."""
-    blanks = " " * (columns - width(text))
-    return blanks + text if right else text + blanks
-
-
 def one_line(text: str) -> str:
     """Fold a text of several lines into one."""
     return " ".join(text.split())
-
-
-def wrap(text: str, columns: int) -> list[str]:
-    """Break a text between words into lines of at most that many columns; a longer word stays whole."""
-    lines: list[str] = []
-    for paragraph in text.split("\n"):
-        line = ""
-        for word in paragraph.split():
-            if line and width(line) + 1 + width(word) > columns:
-                lines.append(line)
-                line = word
-            else:
-                line = f"{line} {word}" if line else word
-        lines.append(line)
-    return lines
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -173,60 +130,104 @@ def wrap(text: str, columns: int) -> list[str]:
 
 @record
 class Cell:
-    """A cell of a table; its colour does not count as width."""
+    """A cell of a table; its colour does not count as width. `fit` shortens it better than clipping would."""
 
     text: str
     colour: Colour = ""
+    fit: Callable[[int], str] | None = None
 
 
 @record
 class Column:
-    """A column of a table; `flex` columns shrink down to `least` if it is narrow, 1 before 2."""
+    """A column of a table.
+
+    If the table is too wide, columns shrink to their `least` width, those with a low `flex` first, the widest
+    of them most, and those without one never. If that is not enough, columns are left out, those with a high
+    `drop` first and those without one never. The text of a column that `wraps`, which is the last one,
+    continues below instead of being clipped.
+    """
 
     title: str
     right: bool = False
     flex: int = 0
     least: int = 8
+    drop: int = 0
+    wraps: bool = False
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], look: Look) -> list[str]:
-    """Lay out a table: aligned, flexible columns clipped until it fits, empty columns left out."""
+    """Lay out a table that fits: aligned, empty columns left out."""
     cells = [[cell if isinstance(cell, Cell) else Cell(text=cell) for cell in row] for row in rows]
     wide = [max((width(row[i].text) for row in cells), default=0) for i in range(len(columns))]
     shown = [i for i in range(len(columns)) if wide[i] or not cells]
     wide = [max(w, width(column.title)) for w, column in zip(wide, columns, strict=True)]
-    excess = sum(wide[i] for i in shown) + 2 * (len(shown) - 1) - look.columns
-    for i in sorted((i for i in shown if columns[i].flex), key=lambda i: (columns[i].flex, -wide[i])):
-        given = min(max(excess, 0), max(wide[i] - columns[i].least, 0))
-        wide[i] -= given
-        excess -= given
+    shown = _fitted(columns, wide, shown, look.columns)
     mark = look.sign("…", "~")
 
-    def line(row: Sequence[Cell]) -> str:
-        pieces = []
+    def lines(row: Sequence[Cell]) -> list[str]:
+        pieces: list[str] = []
+        more: list[str] = []
         for i in shown:
-            text = clip(row[i].text, wide[i], mark=mark)
+            text = row[i].text
+            if row[i].fit is not None and width(text) > wide[i]:
+                text = row[i].fit(wide[i])  # type: ignore[misc]
+            if columns[i].wraps and width(text) > wide[i]:
+                text, *more = wrap(text, wide[i])
+            else:
+                text = clip(text, wide[i], mark=mark)
             last = i == shown[-1] and not columns[i].right
             padded = text if last else pad(text, wide[i], right=columns[i].right)
             # Only the text is coloured, never the padding.
             pieces.append(
                 padded.replace(text, look.paint(text, row[i].colour), 1) if row[i].colour else padded
             )
-        return "  ".join(pieces).rstrip()
+        blank = " " * sum(wide[i] + 2 for i in shown[:-1])
+        return ["  ".join(pieces).rstrip(), *(blank + each for each in more)]
 
     titles = [Cell(text=column.title, colour="dim") for column in columns]
-    return [line(titles), *(line(row) for row in cells)]
+    return [line for row in (titles, *cells) for line in lines(row)]
+
+
+def _fitted(columns: Sequence[Column], wide: list[int], shown: list[int], room: int) -> list[int]:
+    """Shrink the widths until the columns fit; return those that are still shown."""
+    least = [min(w, column.least) if column.flex else w for w, column in zip(wide, columns, strict=True)]
+    shown = list(shown)
+    while sum(least[i] + 2 for i in shown) - 2 > room and any(columns[i].drop for i in shown):
+        shown.remove(max(shown, key=lambda i: (columns[i].drop, i)))
+    excess = sum(wide[i] + 2 for i in shown) - 2 - room
+    levels = sorted({columns[i].flex for i in shown if columns[i].flex})
+    # At the end, where even the least is too wide, every column gives way.
+    for low, chosen in (
+        *((least, [i for i in shown if columns[i].flex == flex]) for flex in levels),
+        ([1] * len(wide), shown),
+    ):
+        while excess > 0 and (wider := [i for i in chosen if wide[i] > low[i]]):
+            wide[max(wider, key=lambda i: wide[i])] -= 1
+            excess -= 1
+    return shown
+
+
+NARROWEST = 20  # columns for the values of facts, before they go under their names
 
 
 def facts(pairs: Iterable[tuple[str, str]], look: Look, *, indent: int = 2) -> list[str]:
-    """Lay out names and values in two columns; values with several lines keep their indent."""
+    """Lay out names and values in two columns; values keep their lines, and wrap at words."""
     kept = [(name, value) for name, value in pairs if value]
-    left = max((width(name) for name, _ in kept), default=0)
+    left = max((width(name) for name, _ in kept), default=0) + 2
+    is_stacked = look.columns - indent - left < NARROWEST
+    blank = " " * (indent + (2 if is_stacked else left))
     lines = []
     for name, value in kept:
-        first, *rest = value.split("\n")
-        lines.append(" " * indent + look.paint(pad(name, left), "dim") + "  " + first)
-        lines.extend(" " * (indent + left + 2) + line for line in rest)
+        hang, below = 2 if "\n" in value else 0, blank
+        values = wrap(value, look.columns - len(blank), hang=hang)
+        if is_stacked or any(width(each) > look.columns - len(blank) for each in values):
+            # A word that is too wide beside its name may fit below it.
+            below = " " * (indent + 2)
+            values = wrap(value, look.columns - len(below), hang=hang)
+            lines.append(" " * indent + look.paint(name, "dim"))
+        else:
+            lines.append(" " * indent + look.paint(pad(name, left), "dim") + values.pop(0))
+        lines.extend(below + each for each in values)
     return lines
 
 

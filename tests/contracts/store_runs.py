@@ -296,6 +296,44 @@ class StoreContract:
             store.remove(["a-222222"], now=START)
         assert store.counts()["completed"] == 0
 
+    @pytest.mark.spec("X21")
+    def test_pending_tasks_are_listed_in_the_order_in_which_they_start(self, store: Store) -> None:
+        add(store, sample_task("slow-222222", priority="low"))
+        add(store, sample_task("first-222222", batch="b"))
+        add(store, sample_task("urgent-222222", priority="high"))
+        with store:
+            store.add_task(sample_task("later-222222"), not_before=START + timedelta(hours=2))
+            store.add_task(sample_task("soon-222222", batch="b"), not_before=START + timedelta(hours=1))
+        add(store, sample_task("after-222222"))
+        with store:
+            store.add_waits("after-222222.1", ["slow-222222"])
+        add(store, sample_task("asks-222222", state="proposed"))
+
+        ids, total = store.next_pending(limit=9)
+        assert [each.removesuffix("-222222") for each in ids] == [
+            "urgent", "first", "slow", "soon", "later", "after",
+        ]  # fmt: skip
+        assert total == 6
+        assert store.next_pending(limit=2) == (["urgent-222222", "first-222222"], 6)
+        assert store.next_pending(limit=9, batch="b") == (["first-222222", "soon-222222"], 2)
+        claimed = [task.id for task, _ in claim(store, limit=2)]
+        assert claimed == ids[:2], "the list and the queue disagree about what starts next"
+
+    @pytest.mark.spec("X21")
+    def test_lanes_and_live_batches_are_counted(self, store: Store) -> None:
+        for name in "abc":
+            add(store, sample_task(f"{name}-222222", batch="nightly"))
+        add(store, sample_task("over-222222", batch="gone"))
+        claimed = claim(store, limit=9)
+        for task, run in (claimed[0], claimed[-1]):
+            with store:
+                store.end(run, rollup(task, run, sample_ending()), sample_ending(), summary=None, now=START)
+        add(store, sample_task("d-222222"))
+        add(store, sample_task("e-222222", state="proposed"))
+
+        assert store.lane_load() == {"shell": (2, 1)}
+        assert store.live_batches() == {"nightly": (1, 3)}
+
     @pytest.mark.spec("L15")
     def test_templates_are_kept_by_name(self, store: Store) -> None:
         with store:

@@ -110,6 +110,18 @@ class EngineCore:
         """Count the runs in each state."""
         return self.store.counts()
 
+    def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
+        """Return the pending tasks that start next, in that order, and how many there are in all."""
+        return self.store.next_pending(limit=limit, batch=batch)
+
+    def lane_load(self) -> dict[str, tuple[int, int]]:
+        """Return how many slots of each lane are used, and how many runs wait; idle lanes are left out."""
+        return self.store.lane_load()
+
+    def live_batches(self) -> dict[str, tuple[int, int]]:
+        """Return how many tasks have ended, of how many, of each batch with a live one."""
+        return self.store.live_batches()
+
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
         """Read a task's output from an offset; the piece says where to go on."""
         if offset < 0:

@@ -91,7 +91,7 @@ def test_an_agent_with_a_waiting_call_is_listed_as_waiting_for_approval(newcomer
         engine.close()
     command = newcomer.types("run", "-q", "touch ../x", yes=False, code=4).out.strip()
 
-    counted = "2 tasks are waiting for approval: errands show ID, then errands approve or reject ID"
+    counted = "2 tasks need approval: errands show ID, then errands approve ID (or reject)"
     assert [each["id"] for each in proposed(newcomer)] == [command, agent]
     for words in (["ls"], ["ls", "--state", "proposed"], ["notices"]):
         *rows, last = newcomer.types(*words).out.splitlines()
@@ -155,7 +155,7 @@ def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, 
 @pytest.mark.spec("A8", "A11")
 def test_waiting_for_an_agent_says_what_to_type_and_can_time_out(person: Person, precious: Path) -> None:
     agent, child = held(person, f"`rm -rf {precious}`")
-    told = f"{child} is waiting for approval: errands approve {child}, or errands reject {child}"
+    told = f"{child} needs approval: errands approve {child} (or reject)"
 
     for more in ((), ("--quiet",), ("--json",)):
         gone = person.types("wait", agent, "--timeout", "200ms", *more, code=124)

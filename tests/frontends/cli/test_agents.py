@@ -93,7 +93,7 @@ def test_waiting_for_an_agent_says_what_needs_approval(newcomer: Person, preciou
     proposed = _proposal(newcomer)
     assert waiting.stderr is not None
     said = waiting.stderr.readline() + waiting.stderr.readline()
-    assert f"{proposed} is waiting for approval: errands approve {proposed}" in said
+    assert f"{proposed} needs approval: errands approve {proposed}" in said
     assert precious.exists()
 
     newcomer.types("approve", proposed)

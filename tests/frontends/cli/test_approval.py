@@ -51,7 +51,7 @@ def test_a_proposal_waits_visibly(newcomer: Person, precious: Path) -> None:
     for number in range(21):
         newcomer.types("run", "-q", "--at", "+1h", "--name", f"later-{number}", "true")
 
-    assert f"{task_id} is waiting for approval: errands approve {task_id}" in newcomer.types("ls").out
+    assert f"{task_id} needs approval: errands approve {task_id}" in newcomer.types("ls").out
     assert "waiting for approval: deletes" in newcomer.types("ls", "--state", "proposed").out
     shown = newcomer.types("show", task_id).out
     assert "? proposed" in shown
@@ -61,7 +61,7 @@ def test_a_proposal_waits_visibly(newcomer: Person, precious: Path) -> None:
     told = newcomer.types("notices").out
     assert f"{task_id}  ? proposed" in told
     assert "deletes" in told
-    assert f"{task_id} is waiting for approval: errands approve {task_id}" in told
+    assert f"{task_id} needs approval: errands approve {task_id}" in told
     assert precious.exists()
 
 
@@ -105,7 +105,8 @@ def test_a_no_means_no_task(person: Person, precious: Path) -> None:
     answer = person.types("reject", task_id, "--note", "not on a Friday")
 
     assert answer.out == f"rejected {task_id}; it will not start\n"
-    assert task_id not in person.types("ls", "--all").out
+    assert task_id not in person.types("ls").out
+    assert task_id in person.types("ls", "--all").out
     assert task_id in person.types("ls", "--state", "rejected").out
     assert person.sees(task_id)["state"] == "rejected"
     person.waits_until_reported(task_id)
@@ -336,9 +337,9 @@ def test_an_agent_is_started_with_commands_that_it_may_run(newcomer: Person, pre
     newcomer.types("approve", "--wait", agent)
 
     assert not precious.exists()
-    assert "granted, for the task" in newcomer.types("audit", agent).out
+    assert "approved, for the task" in newcomer.types("audit", agent).out
     assert "withdrawn: 1 approval for the whole task" in newcomer.types("reject", "--task", agent).out
-    assert "granted, for the task" not in newcomer.types("audit", agent).out
+    assert "approved, for the task" not in newcomer.types("audit", agent).out
     assert "exclude each other" in newcomer.types("approve", "--task", "--always", agent, code=2).err
     wrong = newcomer.types("ask", "--allow", "bash *", "go on", yes=False, code=2)
     assert "`bash` runs any program" in wrong.err

@@ -93,7 +93,8 @@ def test_without_a_person_it_needs_yes_and_shows_everything(system: System) -> N
     refused = system.types("install", "service")
     assert refused.returncode == 2
     assert "cannot ask without a terminal, so nothing was written; pass --yes" in refused.stderr
-    assert f"+++ {system.unit}" in refused.stdout
+    assert f"create ~/{system.unit.relative_to(system.environ['HOME'])}  (" in refused.stdout
+    assert f"+++ {system.unit}" in system.types("install", "service", "--diff").stdout
     assert [line[2:] for line in refused.stdout.splitlines() if line.startswith("$ ")] == ENABLING
     assert not system.unit.exists()
     assert system.heard() == []

@@ -46,11 +46,22 @@ def test_without_a_person_it_needs_yes(person: Person) -> None:
     refused = person.types("install", "cursor", code=2)
     assert "cannot ask without a terminal, so nothing was written; pass --yes, or see --print" in refused.err
 
-    assert "+++ " in person.types("install", "cursor", "--yes").out
+    assert "+++ " in person.types("install", "cursor", "--diff", "--yes").out
     assert person.types("install", "cursor", "--yes").out == "nothing to do: already installed\n"
     assert person.types("uninstall", "cursor", code=2).err.endswith("nothing was written; pass --yes\n")
     assert "Errands was removed from Cursor" in person.types("uninstall", "cursor", "--yes").out
     assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: not installed\n"
+
+
+@pytest.mark.spec("X21")
+def test_the_summary_is_short_and_fits_the_terminal(person: Person) -> None:
+    said = person.types("install", "claude", code=2, COLUMNS="80").out.splitlines()
+    whole = person.types("install", "claude", "--diff", code=2).out.splitlines()
+
+    assert len(said) < 40 < 100 < len(whole)
+    assert max(map(len, said)) <= 80
+    assert any(line.startswith("create ") and line.endswith("hooks.json  (42 lines)") for line in said)
+    assert said[-1] == "--diff shows every line"
 
 
 def test_it_can_be_printed_only(person: Person) -> None:

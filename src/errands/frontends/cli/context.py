@@ -9,11 +9,11 @@ import os
 import sys
 
 from errands import config
-from errands.text import Look, wants_colour
+from errands.text import Look, wants_colour, width, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Protocol
 
     from errands.config import Config
@@ -92,8 +92,9 @@ if TYPE_CHECKING:
         def lost(self) -> dict[str, int]: ...
 
 
-# A pipe has no right edge: its reader gets whole lines.
+# A pipe has no right edge: its reader gets whole lines, unless COLUMNS says how wide they may be.
 ENDLESS = 100_000
+NARROWEST = 20  # columns; below that nothing can be laid out
 
 
 class Context:
@@ -155,8 +156,18 @@ class Context:
             self._look = look_of(sys.stdout, self.config.ui.colour, self.environ)
         return self._look
 
-    def with_look(self, look: Look) -> Context:
-        """Return this context for output with another look."""
+    @property
+    def rows(self) -> int | None:
+        """The lines of the terminal; None if the output goes elsewhere."""
+        if not sys.stdout.isatty():
+            return None
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).lines or None
+        except OSError:
+            return None
+
+    def with_look(self, look: Look | None) -> Context:
+        """Return this context for output with another look; None: what the terminal has now."""
         other = Context(self._load_bootstrap, self.environ)
         other._config, other._engine, other._look = self.config, self.engine, look
         return other
@@ -170,23 +181,28 @@ class Context:
         self._config, _ = config.inspect(self.cwd, self.environ)
 
     def say(self, *lines: str) -> None:
-        """Print lines on standard output."""
+        """Print lines on standard output; those that are too wide wrap at words."""
+        self.print_as_is(*fitting(lines, self.look.columns))
+
+    def print_as_is(self, *lines: str) -> None:
+        """Print what must not be wrapped: output of tasks, code, text for other programs."""
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
     def note(self, *lines: str) -> None:
         """Print lines on standard error: remarks that are not part of the result."""
         sys.stdout.flush()
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        fitted = fitting(lines, columns_of(sys.stderr, self.environ))
+        sys.stderr.write("".join(f"{line}\n" for line in fitted))
         sys.stderr.flush()
 
-    def print_view(self, view: View, **more: Any) -> None:
-        """Print a task as JSON; secrets among its variables are masked."""
+    def print_view(self, view: View, only: Sequence[str] | None = None, **more: Any) -> None:
+        """Print a task as JSON, all of it or `only` some fields; secrets among its variables are masked."""
         from errands.model.view import as_json
 
         flat = as_json(view)
         if flat.get("env"):
             flat["env"] = masked_variables(flat["env"])
-        self.print_json({**flat, **more})
+        self.print_json({**flat, **more} if only is None else {name: flat[name] for name in only})
 
     def print_json(self, thing: Mapping[str, Any]) -> None:
         """Print an object as one line of JSON, which a terminal shows as it is."""
@@ -203,21 +219,39 @@ class Context:
 
 def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
     """Return what can be shown on a stream."""
-    columns = ENDLESS
-    if stream.isatty():
-        given = environ.get("COLUMNS", "")
-        if given.isdecimal() and int(given):
-            columns = int(given)
-        else:
-            try:
-                columns = os.get_terminal_size(stream.fileno()).columns or 80
-            except OSError:
-                columns = 80
     return Look(
         colour=wants_colour(stream, setting=setting, environ=environ),
         unicode=(stream.encoding or "").lower().startswith("utf"),
-        columns=columns,
+        columns=columns_of(stream, environ),
     )
+
+
+def columns_of(stream: Any, environ: Mapping[str, str]) -> int:
+    """Return the width of a stream: COLUMNS also counts for a pipe, whose reader may be `watch`."""
+    given = environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return max(int(given), NARROWEST)
+    if not stream.isatty():
+        return ENDLESS
+    try:
+        return max(os.get_terminal_size(stream.fileno()).columns or 80, NARROWEST)
+    except OSError:
+        return 80
+
+
+def fitting(lines: Iterable[str], columns: int) -> list[str]:
+    """Wrap lines that are wider than that many columns; a remark after two blanks gets a line of its own."""
+    fitted: list[str] = []
+    for line in lines:
+        if len(line) <= columns and line.isascii():
+            fitted.append(line)
+            continue
+        said, remark, rest = line.rpartition("  (")
+        if remark and width(line) > columns and "\n" not in line:
+            fitted += [*wrap(said, columns), *wrap(remark + rest, columns)]
+        else:
+            fitted += wrap(line, columns)
+    return fitted
 
 
 def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:

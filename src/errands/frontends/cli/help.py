@@ -8,19 +8,24 @@ from errands.text import pad, width, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from errands.frontends.cli.parser import Option, Verb
     from errands.text import Look
 
 
+WIDEST = 100  # columns; longer lines are hard to read
+NARROW = 60  # below that, explanations go under what they explain
+
+
 def overview(look: Look) -> str:
     """Return the list of all verbs, by purpose."""
+    columns = min(look.columns, WIDEST)
     lines = [
-        "Errands runs slow commands in the background and loses none of them.",
+        *wrap("Errands runs slow commands in the background and loses none of them.", columns),
         "",
         f"{look.paint('Usage:', 'bold')} errands VERB [options]",
-        f"{look.paint('Start here:', 'bold')} errands run 'make test'   then   errands ls",
+        *_labelled("Start here:", ["errands run 'make test', then errands ls"], look),
     ]
     left = max(width(name) for _, names in GROUPS for name in names)
     for title, names in GROUPS:
@@ -28,44 +33,63 @@ def overview(look: Look) -> str:
         lines += ["", look.paint(f"{title}:", "bold"), *_rows(rows, look, left)]
     lines += [
         "",
-        "errands VERB --help explains a verb; errands --version prints the version.",
-        "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out,",
-        "125 lost or skipped, 128+n died by signal n; wait and run --wait exit with the task's own code.",
+        *wrap("errands VERB --help explains a verb; errands --version prints the version.", columns),
+        *wrap(
+            "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out, "
+            "125 lost or skipped, 128+n died by signal n; wait and run --wait exit with the task's own code.",
+            columns,
+        ),
     ]
     return "\n".join(lines)
 
 
 def family(name: str, look: Look) -> str:
-    """Return the list of the verbs that share a first word."""
-    rows = [(member, load(member).summary) for member in FAMILIES[name]]
-    return "\n".join(
-        [f"{look.paint('Usage:', 'bold')} errands {name} VERB [options]", "", *_rows(rows, look)]
-    )
+    """Return the verbs that share a first word, each with its options."""
+    verbs = [load(member) for member in FAMILIES[name]]
+    rows = [(verb.name, verb.summary) for verb in verbs]
+    lines = [f"{look.paint('Usage:', 'bold')} errands {name} VERB [options]", "", *_rows(rows, look)]
+    for verb in verbs:
+        if verb.options:
+            rows = [(spelled(option), explained(option)) for option in verb.options]
+            lines += ["", look.paint(f"Options of {verb.name}:", "bold"), *_rows(rows, look)]
+    lines += ["", *wrap(f"errands {name} VERB --help shows examples, too.", look.columns)]
+    return "\n".join(lines)
 
 
 def verb_help(verb: Verb, look: Look) -> str:
     """Return the help of one verb: usage, operands, options, examples."""
-    usages = [look.command(usage) for usage in usage_lines(verb)]
-    lines = [f"{look.paint('Usage:', 'bold')} {usages[0]}", *(" " * 7 + usage for usage in usages[1:])]
-    lines += ["", *wrap(f"{verb.summary[0].upper()}{verb.summary[1:]}.", min(look.columns, 96))]
+    columns = min(look.columns, WIDEST)
+    lines = _labelled("Usage:", [look.command(usage) for usage in usage_lines(verb)], look)
+    lines += ["", *wrap(f"{verb.summary[0].upper()}{verb.summary[1:]}.", columns)]
     if verb.details:
-        lines += ["", *wrap(verb.details, min(look.columns, 96))]
+        lines += ["", *wrap(verb.details, columns)]
     if verb.operands:
         rows = [(str(operand), operand.help) for operand in verb.operands]
         lines += ["", look.paint("Operands:", "bold"), *_rows(rows, look)]
     rows = [(spelled(option), explained(option)) for option in (*verb.options, HELP)]
     lines += ["", look.paint("Options:", "bold"), *_rows(rows, look)]
     if verb.examples:
-        lines += ["", look.paint("Examples:", "bold")]
-        examples = [(_example(command, look), meaning) for command, meaning in verb.examples]
-        left = max(width(command) for command, _ in examples)
-        lines += [
-            f"  {look.paint(pad(command, left), 'cyan')}  {look.paint(meaning, 'dim')}"
-            if meaning
-            else f"  {look.paint(command, 'cyan')}"
-            for command, meaning in examples
-        ]
+        lines += ["", look.paint("Examples:", "bold"), *_examples(verb, look)]
     return "\n".join(lines)
+
+
+def _labelled(label: str, texts: Sequence[str], look: Look) -> list[str]:
+    """Return texts beside a label, each wrapped under its own beginning."""
+    left = " " * (width(label) + 1)
+    lines = [line for text in texts for line in wrap(f"{left}{text}", look.columns, hang=2)]
+    return [look.paint(label, "bold") + lines[0][len(label) :], *lines[1:]]
+
+
+def _examples(verb: Verb, look: Look) -> Iterator[str]:
+    examples = [(_example(command, look), meaning) for command, meaning in verb.examples]
+    left = max(width(command) for command, _ in examples)
+    is_stacked = any(left + width(meaning) + 4 > look.columns for _, meaning in examples)
+    for command, meaning in examples:
+        if is_stacked or not meaning:
+            yield from (look.paint(line, "cyan") for line in wrap(f"  {command}", look.columns, hang=4))
+            yield from (look.paint(line, "dim") for line in wrap(f"      {meaning}", look.columns) if meaning)
+        else:
+            yield f"  {look.paint(pad(command, left), 'cyan')}  {look.paint(meaning, 'dim')}"
 
 
 def _example(command: str, look: Look) -> str:
@@ -95,16 +119,17 @@ def explained(option: Option) -> str:
 
 def _rows(rows: Iterable[tuple[str, str]], look: Look, left: int = 0) -> list[str]:
     rows = list(rows)
+    columns = min(look.columns, WIDEST)
     # One very long option must not push every explanation to the right edge.
-    left = left or min(max(width(name) for name, _ in rows), 30)
-    room = max(min(look.columns, 110) - left - 4, 30)
+    left = left or min(max(width(name) for name, _ in rows), 30 if columns >= NARROW else 12)
+    is_stacked = columns < NARROW and any(width(name) > left for name, _ in rows)
+    blank = " " * (6 if is_stacked else left + 4)
     lines = []
     for name, meaning in rows:
-        first, *more = wrap(meaning, room)
-        if width(name) > left:
-            lines.append(f"  {look.paint(name, 'cyan')}")
-            lines.append(f"  {' ' * left}  {first}")
+        explained = wrap(meaning, columns - len(blank))
+        if is_stacked or width(name) > left:
+            lines += [look.paint(line, "cyan") for line in wrap(f"  {name}", columns, hang=4)]
         else:
-            lines.append(f"  {look.paint(pad(name, left), 'cyan')}  {first}")
-        lines += [f"  {' ' * left}  {line}" for line in more]
+            lines.append(f"  {look.paint(pad(name, left), 'cyan')}  {explained.pop(0)}")
+        lines += [blank + line for line in explained]
     return lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue
 from errands.model.record import record
-from errands.text import did_you_mean
+from errands.text import did_you_mean, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class Option:
     """A flag, or with a metavar an option that takes a value.
 
     Its value is found as `dest`; without that `--no-such-thing` becomes `no_such_thing`. `default_text` says
-    the default in words, where the parser does not know it.
+    the default in words, where the parser does not know it. An option whose value is optional is True without
+    one; only for a verb without operands can the value be the next word, others want `--json=FIELDS`.
     """
 
     flags: tuple[str, ...]
@@ -59,6 +60,7 @@ class Option:
     default: Any = None
     default_text: str = ""
     completes: Completes = ""
+    value_is_optional: bool = False
 
     @property
     def name(self) -> str:
@@ -67,7 +69,8 @@ class Option:
     @property
     def values(self) -> str:
         """What to write for the value, in help and reference."""
-        return "|".join(self.choices) if self.choices else self.metavar
+        values = "|".join(self.choices) if self.choices else self.metavar
+        return f"[{values}]" if self.value_is_optional else values
 
 
 @record
@@ -128,12 +131,19 @@ class Arguments:
 
 HELP = Option(flags=("-h", "--help"), help="show this help")
 JSON = Option(flags=("--json",), help="print JSON: one object, or one object per line")
+JSON_FIELDS = Option(
+    flags=("--json",),
+    metavar="FIELDS",
+    value_is_optional=True,
+    help="print JSON, one object per line: all fields, or only these, separated by commas",
+)
 
 
 def parse(verb: Verb, words: Sequence[str]) -> Arguments:
     """Read the words that follow a verb; `--help` ends the reading."""
     values: dict[str, Any] = {
-        o.name: () if o.repeat else o.default if o.metavar else False for o in verb.options
+        o.name: () if o.repeat else o.default if o.metavar and not o.value_is_optional else False
+        for o in verb.options
     }
     values.update(help=False, dashed=None, trailing=())
     flags = {flag: option for option in (*verb.options, HELP) for flag in option.flags}
@@ -155,7 +165,7 @@ def parse(verb: Verb, words: Sequence[str]) -> Arguments:
         if option is HELP:
             values["help"] = True
             return Arguments(values)
-        if not option.metavar:
+        if not option.metavar or (option.value_is_optional and not value):
             values[option.name] = True
         elif option.repeat:
             values[option.name] += (_converted(option, flag, value),)
@@ -178,7 +188,7 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
     if option is None:
         if flag in verb.refused:
             raise Usage(f"{verb.name} does not take {flag}: {verb.refused[flag]}")
-        raise Usage(f"{verb.name} has no option {flag}{did_you_mean(flag, flags)}{_advice(verb, flag)}")
+        raise Usage(f"{verb.name} has no option {flag}{_similar(flag, flags)}{_advice(verb, flag)}")
     if not option.metavar:
         if equals and word.startswith("--"):
             raise Usage(f"{flag} takes no value; write {flag} alone")
@@ -187,9 +197,17 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
         return flag, option, ""
     if equals:
         return flag, option, value
+    if option.value_is_optional and (verb.operands or not rest or rest[0].startswith("-")):
+        return flag, option, ""
     if not rest or rest[0] == "--" or rest[0].partition("=")[0] in flags:
         raise Usage(f"{flag} needs a value; write {flag} {option.values}")
     return flag, option, rest.pop(0)
+
+
+def _similar(flag: str, flags: dict[str, Option]) -> str:
+    """Return the flag that was probably meant; the dashes that all flags share do not make two similar."""
+    near = nearest(flag.lstrip("-"), [each.lstrip("-") for each in flags if each.startswith("--")])
+    return f" (did you mean --{near}?)" if near and flag.startswith("--") else ""
 
 
 def _advice(verb: Verb, flag: str) -> str:

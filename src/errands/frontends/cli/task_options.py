@@ -72,6 +72,10 @@ def command_of(arguments: Arguments, words: tuple[str, ...], *, place: int = 0) 
                     f"then -- and the command: errands run {flag} ... -- {words[0]} ..."
                 )
         return words
+    if "'" in words[0] or '"' in words[0]:
+        from errands.frontends.cli.open_quote import refuse_open_quote
+
+        refuse_open_quote(words[0])
     return words[0]
 
 
@@ -95,6 +99,8 @@ def given_options(arguments: Arguments) -> dict[str, Any]:
                 values[option.name] = value
         if option.flags and typed.get(option.name) not in (None, ()):
             values[option.name] = typed[option.name]
+    if values.get("key") == "":
+        raise Usage("--key cannot be empty; leave it out to start a new task every time")
     _place(arguments, values)
     return values
 

@@ -220,8 +220,7 @@ def _uv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 
 def runs_tests(words: tuple[str, ...]) -> bool:
     """Return whether a harmless command runs code of the project, which may write what it likes."""
-    is_runner = words[0] in PROGRAMS or _PYTHON_NAME.fullmatch(words[0]) is not None
-    return is_runner and words[1:] not in (("--version",), ("-V",), ("-VV",))
+    return words[0] in PROGRAMS and words[1:] not in (("--version",), ("-V",), ("-VV",))
 
 
 PROGRAMS: dict[str, Entry] = {

@@ -139,6 +139,18 @@ if TYPE_CHECKING:
 
         def events(self, task_id: str) -> list[Event]: ...
         def counts(self) -> dict[str, int]: ...
+        def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
+            """Return the pending tasks that start next, in that order, and how many there are in all.
+
+            Recurring tasks and the commands of agents are not among them.
+            """
+
+        def lane_load(self) -> dict[str, tuple[int, int]]:
+            """Return how many slots of each lane are used, and how many runs wait; idle lanes are absent."""
+
+        def live_batches(self) -> dict[str, tuple[int, int]]:
+            """Return how many tasks have ended, of how many, of each batch with a live one; newest first."""
+
         def ended(self, task_id: str) -> bool:
             """Return whether a task has no live run, as cheaply as possible: waiters ask again and again."""
 

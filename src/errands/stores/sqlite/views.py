@@ -281,6 +281,53 @@ class ViewRows(Table):
         )
         return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
 
+    def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
+        # In the order of `claim`; then what waits for a time, and last what waits for tasks.
+        of_batch = "" if batch is None else "AND tasks.batch = ?"
+        waiting = f"""
+            FROM runs INDEXED BY one_live_run CROSS JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state IN ('pending', 'running') AND runs.state = 'pending' AND runs.held = 0
+              AND tasks.standing IS NULL AND NOT ({OF_AGENT}) {of_batch}
+        """
+        values = () if batch is None else (batch,)
+        ids = self.first_column(
+            f"""
+            SELECT tasks.id {waiting}
+            ORDER BY runs.waits > 0, runs.not_before IS NOT NULL, runs.not_before, runs.priority, runs.seq
+            LIMIT ?
+            """,
+            (*values, limit),
+        )
+        if len(ids) < limit:
+            return ids, len(ids)
+        return ids, self.db.read(f"SELECT count(*) {waiting}", values)[0][0]
+
+    def lane_load(self) -> dict[str, tuple[int, int]]:
+        rows = self.db.read(
+            """
+            SELECT lane, sum(runs.state = 'running' AND coalesce(waiting, '') NOT IN ('approval', 'task')),
+                   sum(runs.state = 'pending' AND held = 0)
+            FROM runs INDEXED BY one_live_run LEFT JOIN exchanges ON exchanges.run = runs.seq
+            WHERE runs.state IN ('pending', 'running') GROUP BY lane ORDER BY lane
+            """
+        )
+        return {lane: (running, waiting) for lane, running, waiting in rows if running or waiting}
+
+    def live_batches(self) -> dict[str, tuple[int, int]]:
+        rows = self.db.read(
+            """
+            WITH live (batch) AS (
+                SELECT DISTINCT tasks.batch FROM runs INDEXED BY one_live_run
+                CROSS JOIN tasks ON tasks.seq = runs.task
+                WHERE runs.state IN ('pending', 'running') AND tasks.batch IS NOT NULL
+            )
+            SELECT live.batch, sum(runs.completed_at IS NOT NULL), count(*)
+            FROM live CROSS JOIN tasks ON tasks.batch = live.batch LEFT JOIN runs ON runs.seq = tasks.run
+            GROUP BY live.batch ORDER BY max(tasks.seq) DESC
+            """
+        )
+        return {name: (ended, total) for name, ended, total in rows}
+
     def _readable(self, row: tuple[Any, ...]) -> View | None:
         """Leave out a damaged row, so that it cannot hide the others; `doctor` names it."""
         try:

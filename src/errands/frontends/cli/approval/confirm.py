@@ -66,16 +66,27 @@ def framed(text: str, look: Look, *, room: int) -> list[str]:
 
 
 def _cut(text: str, room: int) -> list[str]:
-    """Cut a text into pieces of at most `room` columns, without losing a character."""
+    """Cut a text into pieces of at most `room` columns, losing no character, between words if possible."""
     pieces, piece, used = [], "", 0
-    for character in text:
+    for place, character in enumerate(text):
         wide = 1 if character.isascii() else width(character)
         if used + wide > room:
-            pieces.append(piece)
-            piece, used = "", 0
+            end = _last_joint(piece, text[place:], room)
+            pieces.append(piece[:end])
+            piece = piece[end:]
+            used = width(piece)
         piece += character
         used += wide
     return [*pieces, piece]
+
+
+def _last_joint(piece: str, rest: str, room: int) -> int:
+    """Return where to cut a piece: before its last word if a line holds that, in a path, or at its end."""
+    begun = piece.rpartition(" ")[2]
+    word = begun + rest[: 2 * room].partition(" ")[0]
+    if width(word) > room:
+        return piece.rfind("/") + 1 if "/" in begun else len(piece)
+    return len(piece) - len(begun)
 
 
 def _encodable(text: str, look: Look) -> str:

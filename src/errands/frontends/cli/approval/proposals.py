@@ -6,7 +6,7 @@ import os
 
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered, question, visible
-from errands.frontends.cli.display.format import ago, now
+from errands.frontends.cli.display.format import ago, now, reported
 from errands.model.action import written
 from errands.text import facts
 
@@ -54,7 +54,7 @@ def print_proposal(context: Context, view: View) -> None:
     pairs = [("because", masked(reason.text)) for reason in asked.reasons] if asked else []
     pairs.append(("approve", f"errands approve {view.id}"))
     pairs.append(("reject", f"errands reject {view.id}"))
-    pairs.append(("result", view.wake))
+    pairs.append(("result", reported(view)))
     if asked:
         pairs.append(("expires", ago(asked.expires_at, at=now())))
     context.say(*facts(pairs, look))

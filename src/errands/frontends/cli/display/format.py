@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from errands.model.text.duration import spoken
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
-from errands.text import plural, state_cell
+from errands.text import Cell, plural, state_cell, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ def ago(moment: datetime, *, at: datetime) -> str:
     if gap.total_seconds() < -1:
         return f"in {spoken(-gap)}"
     return f"{spoken(gap)} ago" if gap.total_seconds() >= 1 else "just now"
+
+
+def age(moment: datetime, *, at: datetime) -> str:
+    """Return how long ago a moment was in one unit, for a list: `52m ago`."""
+    gap = at - moment
+    if gap.total_seconds() < 10:
+        return ago(moment, at=at) if gap.total_seconds() < 1 else f"{int(gap.total_seconds())}s ago"
+    return f"{spoken(gap).partition(' ')[0]} ago"
 
 
 def local(moment: datetime) -> str:
@@ -195,6 +203,19 @@ def waits_for(view: View, *, at: datetime) -> str:
     return f"waiting for room in lane {view.lane}"
 
 
+def reported(view: View) -> str:
+    """Return how the end of a task is reported, in a sentence."""
+    if view.notify == "never":
+        return f"not reported; errands wait {view.id} waits for it"
+    # The part after @ only distinguishes a terminal from a later one of the same name.
+    channels = [str(each).partition("@")[0] for each in view.channels if each.channel != "inbox"]
+    whose = "" if view.owner == "user" else f" --owner {line(view.owner)}"
+    when = {"on_failure": " if it fails", "on_change": " what is new"}.get(view.notify, " it")
+    ways = ", ".join(line(each) for each in channels)
+    also = f"; also sent to {ways}" if ways else ""
+    return f"errands notices{whose} reports{when}{also}"
+
+
 def needs_approval(view: View) -> bool:
     """Return whether a task waits for approval: before it starts, or before its agent continues."""
     return view.state == "proposed" or view.question is not None
@@ -202,28 +223,63 @@ def needs_approval(view: View) -> bool:
 
 def how_to_answer(ids: list[str], look: Look) -> str:
     """Return how to answer tasks that wait for approval."""
-    approve, reject = look.command("approve"), look.command("reject")
+    approve = look.command("approve")
     if len(ids) == 1:
-        return f"{ids[0]} is waiting for approval: {approve} {ids[0]}, or {reject} {ids[0]}"
-    shown = look.command("show ID")
-    return f"{len(ids)} tasks are waiting for approval: {shown}, then {approve} or reject ID"
+        return f"{ids[0]} needs approval: {approve} {ids[0]} (or reject)"
+    return f"{len(ids)} tasks need approval: {look.command('show ID')}, then {approve} ID (or reject)"
 
 
-def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:
-    """Return the percentage, the time left and a bar, as far as the task reports them."""
+def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10, room: int | None = None) -> str:
+    """Return the percentage, the time left and a bar, as far as the task reports them.
+
+    In little `room` the least important parts are left out; the bar is drawn whole, shorter, or not at all.
+    """
     progress = view.progress
     if progress is None:
         return ""
-    words = [f"{int(progress.percent):3d}%"]
+    percent = f"{int(progress.percent):3d}%"
     left = eta(progress, took(view.latest, at=at) or timedelta())
+    rest = ""
     if left is not None and progress.percent < 100:
-        words.append(f"{spoken(left) if left.seconds or left.days else '<1s'} left")
-    words.append(bar(progress, columns, plain=not look.unicode))
-    if progress.total is not None:
-        words.append(f"{progress.done}/{progress.total}")
-    if progress.text:
-        words.append(line(progress.text))
-    return " · ".join(words)
+        rest = f"{spoken(left) if left.seconds or left.days else '<1s'} left"
+    count = "" if progress.total is None else f"{progress.done}/{progress.total}"
+
+    def drawn(cells: int) -> str:
+        return bar(progress, cells, plain=not look.unicode)
+
+    dots = " · "
+    whole = dots.join(filter(None, (percent, rest, drawn(columns), count, line(progress.text))))
+    if room is None or width(whole) <= room:
+        return whole
+    for parts in ((percent, rest, drawn(columns), count), (percent, rest, drawn(columns)), (percent, rest)):
+        if width(dots.join(filter(None, parts))) <= room and (parts[1] or len(parts) > 2):
+            return dots.join(filter(None, parts))
+    cells = min(room - width(percent) - 1, columns)
+    return percent if cells < SHORTEST_BAR else f"{percent} {drawn(cells)}"
+
+
+SHORTEST_BAR = 3
+
+
+def id_cell(view_id: str, others: Sequence[str], look: Look, *, before: str = "", after: str = "") -> Cell:
+    """Return the cell of an id; in a narrow table it shrinks to a beginning that is enough to type.
+
+    If several tasks share that beginning, it shrinks in the middle instead, because the end tells them apart.
+    """
+
+    def fit(room: int) -> str:
+        if width(before) + len(view_id) <= room:
+            return before + view_id
+        room -= width(before)
+        head = view_id[:room].rstrip("-.")
+        if sum(each.startswith(head) for each in others) == 1:
+            return before + head
+        end = view_id.rpartition("-")[2]
+        mark = look.sign("…", "~")
+        return before + view_id[: max(room - len(end) - 1, 0)] + mark + end
+
+    text = f"{before}{view_id} {after}".rstrip()
+    return Cell(text=text, colour="" if before else "bold", fit=fit)
 
 
 def no_daemon_note(context: Context, views: Sequence[View]) -> str | None:

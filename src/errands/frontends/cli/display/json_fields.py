@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from errands.model.options.table import OPTIONS
+from errands.model.view import as_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.view import View
 
 # A field that shows an option means what the option means.
 _OPTION = {option.name: option.help for option in OPTIONS}
@@ -131,3 +136,13 @@ OF_RECURRING = {
     "watch": "the watch of a task that waits for events: an object with `health`, `checked_at`, `failures`, "
     "`error`, `broken_until`, `waiting` (signals without a run) and `last_event`; otherwise null",
 }
+
+
+def field_text(view: View, name: str) -> str:
+    """Return a field of a task as text for a table."""
+    value = as_json(view)[name]
+    if value is None or value is False:
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "yes" if value is True else str(value)

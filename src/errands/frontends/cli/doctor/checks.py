@@ -133,10 +133,15 @@ def _store(context: Context) -> Iterator[Finding]:
     if not damage:
         counts = context.engine.counts()
         runs = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no runs"
-        yield ok(f"{home.store} is not damaged ({size(os.path.getsize(home.store))}): {runs}")
+        yield ok(f"{home.store} is not damaged ({size(_store_size(home.store))}): {runs}")
     for name in sorted(os.listdir(home.path)):
         if ".damaged-" in name and not name.endswith(("-wal", "-shm")):
             yield warn(f"{home.path}/{name} was set aside by a repair", "look at it, then remove it")
+
+
+def _store_size(path: str) -> int:
+    """Return the bytes of the database and its write-ahead log, which holds what was written last."""
+    return sum(os.path.getsize(each) for each in (path, f"{path}-wal") if os.path.exists(each))
 
 
 def _daemon(context: Context) -> Iterator[Finding]:
@@ -163,6 +168,8 @@ def _daemon(context: Context) -> Iterator[Finding]:
 def _differences(context: Context, facts: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield where the running daemon differs from one started now."""
     advice = "errands daemon stop; the next command starts a new one, and running tasks continue"
+    if facts.get("role") != "daemon":
+        advice = "start that program again; running tasks continue"  # `daemon stop` does not end it
     if facts.get("version") != __version__:
         yield warn(f"it is version {facts.get('version')}, this command is {__version__}", advice)
     lanes = facts.get("lanes", {})
@@ -281,9 +288,13 @@ def _schedules(context: Context) -> Iterator[Finding]:
         yield ok("nothing is scheduled")
     else:
         wrong = context.bootstrap.unattended(context.home)
-        advice = "until the system starts the daemon (errands install service), the next task starts it"
         tasks = plural(active, "recurring task")
-        yield from (warn(f"{tasks}: {each}", advice) for each in wrong)
+        for each in wrong:
+            # Without systemd or launchd there is nothing that `install service` could write.
+            how = "" if "neither systemd nor launchd" in each else " (errands install service)"
+            yield warn(
+                f"{tasks}: {each}", f"until the system starts the daemon{how}, the next task starts it"
+            )
         if not wrong:
             yield ok(f"{tasks}; the system starts the daemon after a reboot")
     for view in context.engine.list(Query(states=("paused",))):

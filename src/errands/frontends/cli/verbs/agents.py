@@ -49,9 +49,8 @@ def ls(context: Context, arguments: Arguments) -> int:
         state = Cell(text=sign, colour="green" if is_ready else "grey")
         rows.append((Cell(text=name + mark, colour="bold"), state, Cell(text=said)))
     if not arguments.json:
-        context.say(
-            *table((Column(title="AGENT"), Column(title=""), Column(title="", flex=1)), rows, context.look)
-        )
+        columns = (Column(title="AGENT"), Column(title=""), Column(title="", flex=1, least=16, wraps=True))
+        context.say(*table(columns, rows, context.look))
     return 0
 
 

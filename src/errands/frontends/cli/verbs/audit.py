@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.proposals import masked
-from errands.frontends.cli.display.format import local
+from errands.frontends.cli.display.format import id_cell, local
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
 from errands.model.text.sanitise import line
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 
 USUAL = 50
 COLUMNS = (
-    Column(title="ASKED"),
-    Column(title="TASK"),
+    Column(title="ASKED", drop=3),
+    Column(title="TASK", flex=2, least=12),
     Column(title="ANSWER"),
-    Column(title="BY", flex=2),
-    Column(title="FROM"),
-    Column(title="THEN"),
+    Column(title="BY", flex=2, least=6, drop=2),
+    Column(title="FROM", drop=5),
+    Column(title="THEN", flex=1, drop=4),
     Column(title="COMMAND", flex=1, least=12),
 )
 ALWAYS_COLUMNS = (
     Column(title="NAME"),
-    Column(title="SINCE"),
-    Column(title="BY"),
-    Column(title="DIRECTORY", flex=2),
+    Column(title="SINCE", drop=3),
+    Column(title="BY", drop=2),
+    Column(title="DIRECTORY", flex=2, least=12, drop=1),
     Column(title="COMMAND", flex=1, least=12),
 )
 SCOPES = {"task": "for the task", "always": "always"}
+ANSWERS = {"granted": "approved", "refused": "rejected"}
 COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused": "red"}
 
 
@@ -63,7 +64,7 @@ def audit(context: Context, arguments: Arguments) -> int:
     elif not found:
         context.say("no questions yet; harmless commands start without one")
     elif arguments.id is None:
-        context.say(*table(COLUMNS, _rows(found), context.look))
+        context.say(*table(COLUMNS, _rows(context, found), context.look))
     else:
         for number, each in enumerate(found):
             context.say(*([""] if number else []), *facts(_facts(each), context.look, indent=0))
@@ -104,12 +105,13 @@ def _list_always(context: Context, *, as_objects: bool) -> int:
     return 0
 
 
-def _rows(found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
+def _rows(context: Context, found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
+    ids = list(dict.fromkeys(each.approval.task_id for each in found))
     for each in found:
         asked = each.approval
         yield (
-            local(asked.asked_at),
-            Cell(text=asked.task_id, colour="bold"),
+            local(asked.asked_at)[:-3],
+            id_cell(asked.task_id, ids, context.look),
             Cell(text=_answer(asked), colour=COLOURS.get(asked.state, "")),
             line(asked.by or ""),
             line(asked.door or ""),
@@ -120,7 +122,8 @@ def _rows(found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
 
 def _answer(asked: Approval) -> str:
     """Return the answer, and what it covers if that is more than the question."""
-    return asked.state if asked.scope == "once" else f"{asked.state}, {SCOPES[asked.scope]}"
+    said = ANSWERS.get(asked.state, asked.state)
+    return said if asked.scope == "once" else f"{said}, {SCOPES[asked.scope]}"
 
 
 def _command(each: AuditEntry) -> str:

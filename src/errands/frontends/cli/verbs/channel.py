@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
 
-COLUMNS = (Column(title="CHANNEL"), Column(title="KIND"), Column(title="TARGET"), Column(title="", flex=1))
+COLUMNS = (
+    Column(title="CHANNEL"),
+    Column(title="KIND"),
+    Column(title="TARGET"),
+    Column(title="", flex=1, least=16, wraps=True),
+)
 
 
 def ls(context: Context, arguments: Arguments) -> int:

@@ -86,13 +86,13 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def completion(context: Context, arguments: Arguments) -> int:
-    context.say(SCRIPTS[arguments.shell].strip())
+    context.print_as_is(SCRIPTS[arguments.shell].strip())
     return 0
 
 
 def complete(context: Context, arguments: Arguments) -> int:
     for value, meaning in candidates(context, arguments.shell, list(arguments.words) or [""]):
-        context.say(f"{value}\t{one_line(meaning)}" if meaning else value)
+        context.print_as_is(f"{value}\t{one_line(meaning)}" if meaning else value)
     return 0
 
 

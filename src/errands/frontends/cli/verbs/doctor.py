@@ -5,6 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.doctor.checks import examine
 from errands.frontends.cli.parser import JSON, Option, Verb
 from errands.model.text.sanitise import line
+from errands.text import wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def doctor(context: Context, arguments: Arguments) -> int:
 def _say(context: Context, finding: Finding) -> None:
     look = context.look
     fancy, plain, colour = SIGNS[finding.level]
-    context.say(f"  {look.paint(look.sign(fancy, plain), colour)} {line(finding.text)}")
+    sign = look.paint(look.sign(fancy, plain), colour)
+    context.say(*wrap(f"  {sign} {line(finding.text)}", look.columns, hang=2))
     if finding.advice:
         context.say(look.paint(f"      {line(finding.advice)}", "dim"))
 

@@ -6,7 +6,7 @@ from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered, visible
 from errands.frontends.cli.parser import Operand, Option, Usage, Verb
 from errands.model.errors import ErrandsError
-from errands.text import plural
+from errands.text import clip, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")
 SERVICE = "service"
 _COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
+# The lines of longer changes, and of files that are ours alone, are only counted: who reads hundreds?
+MOST_LINES = 24
+OURS = "/errands/"  # below a client's hidden directory
 
 
 def install(context: Context, arguments: Arguments) -> int:
@@ -26,7 +29,7 @@ def install(context: Context, arguments: Arguments) -> int:
     made = _installation(context, arguments, arguments.dialect, trust)
     if arguments.print:
         for path, text in made.snippets():
-            context.say(context.look.paint(f"# {path}", "dim"), text, "")
+            context.print_as_is(context.look.paint(f"# {path}", "dim"), text, "")
         _hint(context, made)
         return 0
     if made.missing:
@@ -86,9 +89,13 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
         context.say("nothing to do: not installed" if removing else "nothing to do: already installed")
         made.carry_out()
         return True
-    for _, lines in changes:
-        for line in lines:
-            context.say(context.look.paint(visible(line), _COLOURS.get(line[:1], "")))
+    for path, lines in changes:
+        if arguments.diff:
+            context.print_as_is(*_painted(context, lines))
+        else:
+            context.say(*_summary(context, path, lines))
+    if changes and not arguments.diff:
+        context.say(context.look.paint("--diff shows every line", "dim"))
     for step in steps:
         context.say(context.look.paint(f"$ {step}", "cyan"))
     if not arguments.yes:
@@ -106,6 +113,28 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
     return True
 
 
+def _summary(context: Context, path: str, diff: list[str]) -> list[str]:
+    """Return a file that would change; of one that is not ours alone also its changed lines, if few."""
+    is_new, is_gone = diff[0] == "--- /dev/null", diff[1] == "+++ /dev/null"
+    changed = [line for line in diff[2:] if line.startswith(("+", "-"))]
+    what = "create" if is_new else "remove" if is_gone else "change"
+    look, name = context.look, visible(_from_home(context, path))
+    lines = [f"{what} {look.paint(name, 'bold')}  ({plural(len(changed), 'line')})"]
+    if len(changed) <= MOST_LINES and OURS not in path.partition("/.")[2]:
+        shown = [clip(visible(line), look.columns - 2) for line in changed]
+        lines += [f"  {look.paint(line, _COLOURS.get(line[:1], ''))}" for line in shown]
+    return lines
+
+
+def _painted(context: Context, lines: list[str]) -> list[str]:
+    return [context.look.paint(visible(line), _COLOURS.get(line[:1], "")) for line in lines]
+
+
+def _from_home(context: Context, path: str) -> str:
+    home = context.environ.get("HOME", "").rstrip("/")
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
+
+
 _CLIENT = Operand(
     metavar="CLIENT",
     help="the client, or `service` to start the daemon with the system",
@@ -116,13 +145,14 @@ _WHERE = (
     Option(flags=("--project",), help="only for the project in this directory"),
 )
 _YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are still shown")
+_DIFF = Option(flags=("--diff",), help="show every line that would change, not only the files")
 
 VERBS = (
     Verb(
         name="install",
         summary="connect an agent program to Errands, or start the daemon with the system",
         run=install,
-        details="Shows every change and asks before writing. Everything else in the files stays as it is, "
+        details="Shows what would change and asks before writing. All else in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code gets a plugin with the "
         "server, the commands /errands:background and /errands:tasks, a skill, and hooks that wake it when a "
         "task ends; OpenCode gets a plugin with the tools, which reports results. --trust also writes the "
@@ -143,6 +173,7 @@ VERBS = (
             ),
             Option(flags=("--no-trust",), help="remove that setting again"),
             Option(flags=("--print",), help="only print what belongs in which file"),
+            _DIFF,
             _YES,
         ),
         operands=(_CLIENT,),
@@ -151,6 +182,7 @@ VERBS = (
             ("errands install codex --trust --yes", "without questions, and Codex asks none either"),
             ("errands install opencode --project", "for the project in this directory"),
             ("errands install vscode --print", "to add it by hand"),
+            ("errands install claude --diff", "every line, before you answer"),
             ("errands install service", "the system starts the daemon of this home"),
         ),
     ),
@@ -158,9 +190,9 @@ VERBS = (
         name="uninstall",
         summary="undo `install`",
         run=uninstall,
-        details="Shows every change and asks before writing. What others wrote stays, and so does a file of "
-        "ours that was edited since. Directories that install made are removed if they are empty.",
-        options=(*_WHERE, _YES),
+        details="Shows what would change and asks before writing. What others wrote stays, and so does a "
+        "file of ours that was edited since. Directories that install made are removed if they are empty.",
+        options=(*_WHERE, _DIFF, _YES),
         operands=(_CLIENT,),
         examples=(
             ("errands uninstall claude", "the plugin and what enables it"),

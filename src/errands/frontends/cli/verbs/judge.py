@@ -82,8 +82,10 @@ def _say(context: Context, found: Judgement) -> None:
     look = context.look
     context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")
     context.say(*(f"  {look.sign('•', '-')} {visible(reason.text)}" for reason in found.reasons))
-    if found.reasons and found.verdict != "contained":
-        context.say(UNDO[_undo(found)])
+    undo = UNDO[_undo(found)]
+    is_said = any(undo.removeprefix("it ") in reason.text for reason in found.reasons)
+    if found.reasons and found.verdict != "contained" and not is_said:
+        context.say(undo)
 
 
 def _undo(found: Judgement) -> str:

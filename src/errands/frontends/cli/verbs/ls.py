@@ -1,153 +1,81 @@
-"""ls: the tasks, newest first."""
+"""ls: the tasks: running ones, what starts next, and what ended last."""
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import (
-    ago,
-    how_to_answer,
-    needs_approval,
-    no_daemon_note,
-    now,
-    outcome,
-    purpose,
-    state_word,
-    took_text,
-)
-from errands.frontends.cli.display.masking import TextMask
-from errands.frontends.cli.parser import JSON, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.display.listing import COLUMNS, USUAL, Wanted, list_lines
+from errands.frontends.cli.parser import JSON_FIELDS, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.targets import answerable
 from errands.model.states import ENDED, OPEN, STANDING
-from errands.model.text.sanitise import line
 from errands.ports.store import Query
-from errands.text import Cell, Column, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
-    from errands.text import Look
 
-USUAL = 20
-COLUMNS = (
-    Column(title="ID"),
-    Column(title="STATE"),
-    Column(title="CREATED", right=True),
-    Column(title="TOOK", right=True),
-    Column(title="DETAIL", flex=2, least=12),
-    Column(title="BATCH", flex=1),
-    Column(title="DESCRIPTION", flex=1, least=12),
-)
+LEFT = 5  # lines of a terminal that the prompt and the lines below a list need
 
 
 def ls(context: Context, arguments: Arguments) -> int:
     if arguments.all and arguments.number:
         raise Usage("give either --all or --number, not both")
-    if arguments.json and arguments.watch:
-        raise Usage("give either --watch or --json, not both")
+    if arguments.json and (arguments.watch or arguments.columns):
+        other = "--watch" if arguments.watch else "--columns"
+        raise Usage(f"give either {other} or --json, not both")
     if arguments.json:
-        for view in _listed(context, arguments, arguments.number):
-            context.print_view(view)
+        fields = None if arguments.json is True else _fields("--json", arguments.json)
+        for view in _every_match(context, arguments):
+            context.print_view(view, only=fields)
         return 0
+    wanted = _wanted(context, arguments)
     if arguments.watch:
-        return _watch(context, arguments)
-    context.say(*_lines(context, arguments))
+        return _watch(context, wanted)
+    context.say(*list_lines(context, wanted))
     return 0
 
 
-def _listed(context: Context, arguments: Arguments, limit: int | None) -> list[View]:
-    """List the selected tasks; an agent whose call waits for approval is running and also proposed.
+def _wanted(context: Context, arguments: Arguments) -> Wanted:
+    columns = _fields("--columns", arguments.columns) if arguments.columns else tuple(COLUMNS)
+    return Wanted(
+        states=arguments.state,
+        batch=arguments.batch,
+        everything=arguments.all,
+        number=arguments.number,
+        columns=columns,
+        rows=min(max(context.rows - LEFT, LEFT), USUAL) if context.rows else USUAL,
+    )
 
-    The commands that agents ran are part of their tasks, so they are left out unless everything is wanted.
-    """
-    everything = arguments.all or arguments.json
-    query = Query(states=arguments.state, batch=arguments.batch, limit=limit, with_commands=everything)
+
+def _fields(flag: str, text: str) -> tuple[str, ...]:
+    """Split the names of fields; refuse one that does not exist, with those that do."""
+    from errands.frontends.cli.display.json_fields import ALWAYS
+    from errands.text import did_you_mean
+
+    known = tuple(ALWAYS) if flag == "--json" else tuple(dict.fromkeys((*COLUMNS, *ALWAYS)))
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise Usage(f"{flag} needs the names of fields, such as {flag} id,state")
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise Usage(f"{flag}: there is no field {name!r}{near}; choose from: {', '.join(known)}")
+    return names
+
+
+def _every_match(context: Context, arguments: Arguments) -> list[View]:
+    """List all selected tasks for a script, newest first; rejected ones only if everything is wanted."""
+    every = (*OPEN, *ENDED, *STANDING, "done", "rejected") if arguments.all else ()
+    query = Query(states=arguments.state or every, batch=arguments.batch, limit=arguments.number)
     views = context.engine.list(query)
     if "proposed" not in arguments.state:
         return views
     found = {view.id: view for view in (*views, *answerable(context.engine, batch=arguments.batch))}
-    return sorted(found.values(), key=lambda view: view.created_at, reverse=True)[:limit]
+    return sorted(found.values(), key=lambda view: view.created_at, reverse=True)[: arguments.number]
 
 
-def _lines(context: Context, arguments: Arguments) -> list[str]:
-    views, more = _selection(context, arguments)
-    if not views:
-        return [_nothing(arguments, context.look)]
-    lines = table(COLUMNS, _rows(context, _nested(views)), context.look)
-    proposed = [view.id for view in views if needs_approval(view)]
-    if proposed:
-        lines.append(context.look.paint(how_to_answer(proposed, context.look), "magenta"))
-    if warning := no_daemon_note(context, views):
-        lines.append(context.look.paint(warning, "yellow"))
-    if more:
-        lines.append(
-            context.look.paint(f"older tasks are not shown: {context.look.command('ls --all')}", "dim")
-        )
-    return lines
-
-
-def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:
-    """Return the newest tasks and all that run, recur or wait for approval; and whether some are left out."""
-    if arguments.all or arguments.number:
-        return _listed(context, arguments, arguments.number), False
-    views = _listed(context, arguments, USUAL + 1)
-    shown = {view.id for view in views[:USUAL]}
-    # Running ones are as few as the lanes are wide; those that wait may be thousands. A command of an agent
-    # is shown while it waits for approval, because a person has to see what they approve.
-    groups = (("running",), ("proposed",), STANDING) if len(views) > USUAL else (("proposed",),)
-    old = [
-        view
-        for states in groups
-        if (wanted := tuple(each for each in states if each in (arguments.state or (each,))))
-        for view in context.engine.list(
-            Query(states=wanted, batch=arguments.batch, with_commands=states == ("proposed",))
-        )
-    ]
-    return views[:USUAL] + [view for view in old if view.id not in shown], len(views) > USUAL
-
-
-def _nested(views: Sequence[View]) -> list[View]:
-    """Put the commands of agents under them, in the order in which they were run."""
-    shown = {view.id for view in views}
-    commands: dict[str, list[View]] = {}
-    for view in reversed(views):
-        if view.agent_task in shown:
-            commands.setdefault(view.agent_task or "", []).append(view)
-    top = [view for view in views if view.agent_task not in shown]
-    return [each for view in top for each in (view, *commands.get(view.id, ()))]
-
-
-def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...]]:
-    at, look, cover = now(), context.look, TextMask(context)
-    under = look.sign("└ ", "  ")
-    return [
-        (
-            Cell(
-                text=f"{under if view.agent_task else ''}{view.id} {view.marks}".rstrip(),
-                colour="" if view.agent_task else "bold",
-            ),
-            state_cell(state_word(view), look),
-            ago(view.created_at, at=at),
-            took_text(view.latest, at=at),
-            cover.text(view.id, outcome(view, look, at=at)),
-            line(view.batch or ""),
-            line(cover.text(view.id, purpose(view))),
-        )
-        for view in views
-    ]
-
-
-def _nothing(arguments: Arguments, look: Look) -> str:
-    if arguments.state or arguments.batch:
-        return f"no matching tasks; {look.command('ls --all')} lists every task"
-    return f"no tasks yet; start one: {look.command('run')} 'make test'"
-
-
-def _watch(context: Context, arguments: Arguments) -> int:
+def _watch(context: Context, wanted: Wanted) -> int:
     """Redraw the table whenever something changes, until Ctrl-C."""
-    import os
     import sys
 
     from errands.frontends.cli.live.follow import Watch
@@ -157,7 +85,8 @@ def _watch(context: Context, arguments: Arguments) -> int:
     watch = Watch(context, ["*"])
     try:
         while True:
-            lines = _lines(context, arguments)[: max(os.get_terminal_size().lines - 1, 1)]
+            context = context.with_look(None)  # the window may have another size now
+            lines = list_lines(context, wanted, height=max((context.rows or 24) - 1, 2))
             hint = context.look.paint("Ctrl-C quits", "dim")
             sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, hint]))
             sys.stdout.flush()
@@ -170,7 +99,7 @@ def _watch(context: Context, arguments: Arguments) -> int:
 VERBS = (
     Verb(
         name="ls",
-        summary="list tasks, newest first",
+        summary="list tasks: running ones, what starts next, and what ended last",
         run=ls,
         options=(
             Option(
@@ -184,19 +113,33 @@ VERBS = (
             Option(flags=("--batch",), metavar="NAME", help="only tasks of this batch", completes="batches"),
             Option(
                 flags=("-a", "--all"),
-                help="all tasks, not only live ones and the newest 20, and the commands of agents under them",
+                help="every task, rejected ones too, and the commands of agents under them",
             ),
-            Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="show at most N"),
+            Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="only the newest N"),
             Option(flags=("-w", "--watch"), help="keep running and show changes as they happen"),
-            JSON,
+            Option(
+                flags=("--columns",),
+                metavar="NAMES",
+                help=f"show these columns, separated by commas: {', '.join(COLUMNS)}, or any field of --json",
+            ),
+            JSON_FIELDS,
         ),
-        details="The commands that an agent runs are part of its task: they are listed with --all and "
-        "--json, and while they wait for approval.",
+        details="Running tasks come first, then those waiting for approval, then what starts next, then "
+        f"what ended, newest first: {USUAL} rows, or as many as fit the terminal. Below are the lanes with "
+        "their used and all slots, and the batches that are not complete. The "
+        "commands that an agent runs are part of its task: they are listed under it while they run or wait "
+        "for approval, and with --all and --json. In a narrow terminal ids shrink to beginnings, which every "
+        "command takes, and the less important columns are left out.",
         examples=(
             ("errands ls --state running", "running now"),
             ("errands ls --state proposed", "waiting for approval"),
             ("errands ls --state active", "recurring tasks"),
-            ("errands ls --batch nightly --json", "one object per line, for scripts"),
+            ("errands ls --columns id,state,lane,command", "other columns"),
+            (
+                "errands ls --batch nightly --json id,exit_code",
+                "for scripts: one object per line, these fields",
+            ),
+            ("watch errands ls", "the width of the window holds behind a pipe, too"),
         ),
     ),
 )

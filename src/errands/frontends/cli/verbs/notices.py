@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.frontends.cli.display.format import ago, how_to_answer, now
+from errands.frontends.cli.display.format import age, how_to_answer, id_cell, now
 from errands.frontends.cli.display.masking import TextMask
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import answerable
@@ -16,6 +16,7 @@ from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from errands.frontends.cli.context import Context
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
     from errands.model.notices.notice import Notice
 
 
-COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))
+COLUMNS = (
+    Column(title="", flex=2, least=14),
+    Column(title=""),
+    Column(title="", drop=1),
+    Column(title="", drop=2),
+    Column(title="", flex=1, least=12),
+)
 
 
 def notices(context: Context, arguments: Arguments) -> int:
@@ -49,7 +56,8 @@ def notices(context: Context, arguments: Arguments) -> int:
         return 0
     # No titles: a notice reads as a sentence, only aligned with the others.
     cover = TextMask(context)
-    _, *lines = table(COLUMNS, [_row(context, cover, notice) for notice in found], context.look)
+    ids = list(dict.fromkeys(notice.run_id.partition(".")[0] for notice in found))
+    _, *lines = table(COLUMNS, [_row(context, cover, notice, ids) for notice in found], context.look)
     reasons = _reasons(found)
     for notice, text in zip(found, lines, strict=True):
         context.say(text)
@@ -150,14 +158,16 @@ def _body(notice: Notice) -> Any:
         return notice.body
 
 
-def _row(context: Context, cover: TextMask, notice: Notice) -> tuple[str | Cell, ...]:
-    body, when = _body(notice), ago(notice.created_at, at=now())
+def _row(context: Context, cover: TextMask, notice: Notice, ids: Sequence[str]) -> tuple[str | Cell, ...]:
+    body, when = _body(notice), age(notice.created_at, at=now())
     if not isinstance(body, dict) or "task" not in body:
         return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", when, line(str(body))
     length = body.get("elapsed")
-    more = body.get("summary") or body.get("error") or body.get("description") or ""
+    # What a cancelled task printed last is not why it ended.
+    said = None if body.get("state") == "cancelled" else body.get("summary")
+    more = said or body.get("error") or body.get("description") or ""
     return (
-        Cell(text=str(body["task"]), colour="bold"),
+        id_cell(str(body["task"]), ids, context.look),
         state_cell(str(body.get("state", notice.event)), context.look),
         "" if length is None else f"in {spoken(timedelta(seconds=length))}",
         when,

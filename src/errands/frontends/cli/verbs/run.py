@@ -7,6 +7,7 @@ from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, command_of, draft_of, options_of
+from errands.model.options.table import OPTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ VERBS = (
         "proposal and the exit code is 4, unless --yes is given. With --wait, Ctrl-Z leaves the task in the "
         "background and Ctrl-C twice cancels it.",
         options=(*options_of("shell"), PREVIEW, YES, *REPLY),
+        refused={
+            flag: f"it is for agents; see errands ask {flag}"
+            for option in OPTIONS
+            if option.kind == "agent"
+            for flag in option.flags
+        },
         operands=(COMMAND,),
         examples=(
             ("errands run 'make test 2>&1 | tail'", "a shell line"),

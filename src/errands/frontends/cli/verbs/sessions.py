@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import ago, now
+from errands.frontends.cli.display.format import age, now
 from errands.frontends.cli.live.output_filter import clean_text
 from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.errors import BadValue
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from errands.model.view import RunView
 
 COLUMNS = (
-    Column(title="SESSION"),
-    Column(title="AGENT"),
+    Column(title="SESSION", flex=2, least=24),
+    Column(title="AGENT", drop=2),
     Column(title="STATE"),
-    Column(title="PROMPTS", right=True),
-    Column(title="BEGUN"),
-    Column(title="ABOUT", flex=1),
+    Column(title="PROMPTS", right=True, drop=4),
+    Column(title="BEGUN", right=True, drop=3),
+    Column(title="ABOUT", flex=1, least=12, drop=1),
 )
 
 
@@ -62,7 +62,7 @@ def _all(context: Context, arguments: Arguments) -> int:
                 line(each.agent),
                 state_cell("gone" if each.gone_at else view.state, context.look),
                 str(1 + resumed),
-                ago(each.created_at, at=now()),
+                age(each.created_at, at=now()),
                 line(view.description),
             )
         )

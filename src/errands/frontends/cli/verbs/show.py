@@ -13,6 +13,7 @@ from errands.frontends.cli.display.format import (
     no_daemon_note,
     now,
     progress_text,
+    reported,
     result,
     signal_name,
     state_word,
@@ -23,6 +24,8 @@ from errands.frontends.cli.display.format import (
 from errands.frontends.cli.display.recurring import watch_facts
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
+from errands.model.errors import NotFound
+from errands.model.record import evolve
 from errands.model.text.duration import spoken
 from errands.model.text.naming import span_id
 from errands.model.text.sanitise import line
@@ -47,8 +50,11 @@ EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 
 
 def show(context: Context, arguments: Arguments) -> int:
-    view = context.engine.get(arguments.id)
-    piece = context.engine.tail(view.id, arguments.lines)
+    name, _, number = arguments.id.partition(".")
+    view = context.engine.get(name)
+    if number:
+        view = of_run(context, view, number)
+    piece = context.engine.tail(view.latest.id if number else view.id, arguments.lines)
     output = clean(context, view, piece, colour=context.look.colour and not arguments.json)
     context.engine.mark_retrieved(view)
     if arguments.json:
@@ -57,7 +63,8 @@ def show(context: Context, arguments: Arguments) -> int:
     look, at = context.look, now()
     state = state_cell(state_word(view), look)
     marks = f" {view.marks}" if view.marks else ""
-    context.say(f"{look.paint(view.id, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
+    shown = view.latest.id if number else view.id
+    context.say(f"{look.paint(shown, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
     if warning := no_daemon_note(context, [view]):
         context.say(look.paint(warning, "yellow"))
     pairs = _facts(context, view, at)
@@ -65,11 +72,22 @@ def show(context: Context, arguments: Arguments) -> int:
         pairs = _answerable(context, view, pairs, at)
     mask = context.engine.mask(view.id)
     context.say(*facts(((name, mask.text(value)) for name, value in pairs), look))
-    if len(view.history) > 1:
+    if len(view.history) > 1 and not number:
         context.say("", *_runs(context, view, at))
     if output or (arguments.lines != 0 and view.state != "proposed"):
         _show_output(context, view, output, at)
     return 0
+
+
+def of_run(context: Context, view: View, number: str) -> View:
+    """Return a task as it was with one of its runs; refuse a run that it does not have."""
+    runs = view.history if view.standing is None else context.engine.history(view.id)
+    for run in runs:
+        if str(run.number) == number:
+            if run.id == view.latest.id and view.standing is None:
+                return view
+            return evolve(view, latest=run, state=run.state, standing=None, progress=None)
+    raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")
 
 
 def _answerable(
@@ -112,7 +130,8 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield from _recurring_facts(view, at)
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if view.approved_at is not None:
-        yield "approved", f"{local(view.approved_at)} by {line(view.approved_by or '')} ({line(view.door)})"
+        by = f"{line(view.approved_by or '')} ({line(view.door)})".replace(") (", ", ")
+        yield "approved", f"{local(view.approved_at)} by {by}"
     if run.state == "pending" and run.number:
         yield "state", waits_for(view, at=at)
     else:
@@ -140,7 +159,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "template", line(view.template or "")
     yield "parent", line(view.parent or "")
     if view.is_live and view.wake:
-        yield "at its end", view.wake
+        yield "at its end", reported(view)
     if run.number:
         yield "span", span_id(run.id, run.created_at)
         yield "output", _output_fact(run)
@@ -281,8 +300,10 @@ def _runs(context: Context, view: View, at: datetime) -> list[str]:
 def _show_output(context: Context, view: View, output: str, at: datetime) -> None:
     run, look = view.latest, context.look
     lines = output.rstrip("\n").split("\n") if output.strip("\n") else []
-    title = f"last {plural(len(lines), 'line')} of output" if lines else "no output"
-    context.say("", rule(title, look), *lines)
+    if not lines and run.started_at is None:
+        return
+    last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
+    context.say("", rule(f"{last} of output" if lines else "no output", look), *lines)
     if lines:
         context.say(rule("", look))
     takes_input = (view.details or {}).get("input", "none") != "none"
@@ -310,6 +331,8 @@ VERBS = (
             ),
             JSON,
         ),
-        operands=(Operand(metavar="ID", help="the task", completes="tasks"),),
+        operands=(
+            Operand(metavar="ID", help="the task, or one run of it: pytest-7k2m4x.2", completes="tasks"),
+        ),
     ),
 )

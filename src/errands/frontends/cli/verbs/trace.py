@@ -9,7 +9,7 @@ from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
-from errands.text import clip, pad, width
+from errands.text import clip, pad, width, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from errands.text import Colour, Look
 
 _BAR = 30
+_WIDE = 100  # columns from which there is room for the ids of spans
+_TOOK = 11  # columns of a duration with its gaps
+_SPAN = 21  # columns of an id with its gap and a mark
 _LEAST = timedelta(milliseconds=1)
 
 
@@ -64,15 +67,25 @@ def draw_tree(spans: Sequence[Span], look: Look, *, at: datetime, marked: str = 
     begin = min(each.started_at for each in spans)
     end = max(each.ended_at or at for each in spans)
     rows = list(_rows(spans, look))
-    label = min(max(width(text) for text, _ in rows), max(24, look.columns - _BAR - 24))
+    # In a narrow terminal the ids of the spans are left out, then the bars get shorter.
+    has_ids = look.columns >= _WIDE
+    cells = _BAR if look.columns >= 2 * _BAR + _TOOK else look.columns // 4
+    room = look.columns - cells - _TOOK - (_SPAN if has_ids else 0)
+    label = min(max(width(text) for text, _ in rows), room)
     for text, span in rows:
-        bar = _bar(span, begin, max(end - begin, _LEAST), at, look)
+        bar = _bar(span, begin, max(end - begin, _LEAST), at, look, cells)
         took = "runs" if span.ended_at is None else spoken(span.ended_at - span.started_at)
         colour: Colour = "yellow" if span.ended_at is None else "red" if span.error else "green"
         sign = " <-" if marked and span.place.span_id.startswith(marked) else ""
         name = pad(clip(text, label), label)
-        tail = f"  {span.place.span_id}{sign}{'  ' + line(span.error) if span.error else ''}"
-        yield f"{name}  {look.paint(bar, colour)} {pad(took, 8, right=True)}{tail}".rstrip()
+        tail = f"  {span.place.span_id}{sign}" if has_ids else sign
+        drawn = f"{name}  {look.paint(bar, colour)} {pad(took, 8, right=True)}{tail}".rstrip()
+        why = f"  {line(span.error)}" if span.error else ""
+        if width(drawn) + width(why) <= look.columns:
+            yield drawn + why
+        else:
+            yield drawn
+            yield from wrap(f"    {line(span.error or '')}", look.columns)
 
 
 def _rows(spans: Sequence[Span], look: Look) -> Iterator[tuple[str, Span]]:
@@ -100,13 +113,13 @@ def _title(span: Span) -> str:
     return line(span.name)
 
 
-def _bar(span: Span, begin: datetime, whole: timedelta, at: datetime, look: Look) -> str:
-    first = int((span.started_at - begin) / whole * _BAR)
-    last = int(((span.ended_at or at) - begin) / whole * _BAR)
-    first = min(max(first, 0), _BAR - 1)
-    long = max(1, min(last, _BAR) - first)
+def _bar(span: Span, begin: datetime, whole: timedelta, at: datetime, look: Look, cells: int) -> str:
+    first = int((span.started_at - begin) / whole * cells)
+    last = int(((span.ended_at or at) - begin) / whole * cells)
+    first = min(max(first, 0), cells - 1)
+    long = max(1, min(last, cells) - first)
     full, empty = ("█", "·") if look.unicode else ("#", ".")
-    return empty * first + full * long + empty * (_BAR - first - long)
+    return empty * first + full * long + empty * (cells - first - long)
 
 
 VERBS = (

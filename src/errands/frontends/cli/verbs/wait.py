@@ -74,7 +74,7 @@ def _print_json(context: Context, view: View) -> None:
 def _partial_output(context: Context, view: View) -> None:
     output = clean(context, view, context.engine.tail(view.id), colour=context.look.colour)
     if output.strip():
-        context.say(rule("output so far", context.look), output.rstrip("\n"), rule("", context.look))
+        context.print_as_is(rule("output so far", context.look), output.rstrip("\n"), rule("", context.look))
 
 
 HINT = "  (Ctrl-C stops waiting)"

@@ -1,0 +1,254 @@
+"""The list of tasks: which are shown, in which order, and what is said below them.
+
+Running ones come first, then what waits for approval, then what starts next, then what ended, newest first.
+What does not fit is counted, never hidden silently.
+"""
+
+from __future__ import annotations
+
+from errands.frontends.cli.display.format import (
+    age,
+    how_to_answer,
+    id_cell,
+    needs_approval,
+    no_daemon_note,
+    now,
+    outcome,
+    progress_text,
+    purpose,
+    state_word,
+    took_text,
+)
+from errands.frontends.cli.display.masking import TextMask
+from errands.model.record import record
+from errands.model.states import ENDED, LIVE, OPEN, STANDING
+from errands.model.text.sanitise import line
+from errands.ports.store import Query
+from errands.text import Cell, Column, clip, plural, state_cell, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.model.view import View
+
+USUAL = 20  # rows
+FEWEST = 5  # rows for pending tasks, and at least for those that ended
+EVERY_STATE = tuple(dict.fromkeys((*OPEN, *ENDED, *STANDING, "done", "rejected")))
+COLUMNS = {
+    "id": Column(title="ID", flex=3, least=16),
+    "state": Column(title="STATE"),
+    "created": Column(title="CREATED", right=True, drop=3),
+    "took": Column(title="TOOK", right=True, drop=1),
+    "detail": Column(title="DETAIL", flex=2, least=24),
+    "batch": Column(title="BATCH", flex=1, drop=4),
+    "description": Column(title="DESCRIPTION", flex=2, least=12, drop=2),
+}
+
+
+@record
+class Wanted:
+    """What a list is asked for."""
+
+    states: tuple[str, ...] = ()
+    batch: str | None = None
+    everything: bool = False
+    number: int | None = None
+    columns: tuple[str, ...] = tuple(COLUMNS)
+    rows: int = USUAL
+
+
+@record
+class Selection:
+    """The tasks of a list in their order, how many pending ones are left out, and whether older ones are."""
+
+    views: tuple[View, ...]
+    more_pending: int = 0
+    is_cut: bool = False
+
+
+def select(context: Context, wanted: Wanted) -> Selection:
+    """Return the tasks to show."""
+    engine = context.engine
+    if wanted.everything or wanted.number or wanted.states:
+        states = wanted.states or (EVERY_STATE if wanted.everything else ())
+        limit = wanted.number or (None if wanted.everything else wanted.rows + 1)
+        # A command of an agent that waits for approval is listed: a person has to see what they approve.
+        commands = wanted.everything or "proposed" in states
+        query = Query(states=states, batch=wanted.batch, limit=limit, with_commands=commands)
+        views = engine.list(query)
+        if "proposed" in wanted.states:
+            # An agent whose call waits for approval is running and also proposed.
+            asked = engine.list(Query(states=("running",), batch=wanted.batch))
+            found = {view.id: view for view in (*views, *(each for each in asked if needs_approval(each)))}
+            views = sorted(found.values(), key=lambda view: view.created_at, reverse=True)[:limit]
+        is_cut = not wanted.number and limit is not None and len(views) == limit
+        return Selection(views=tuple(_ordered(views[:-1] if is_cut else views)), is_cut=is_cut)
+    # Running ones are as few as the lanes are wide; those that wait may be thousands. The commands of agents
+    # are shown under them while they run or wait for approval: a person has to see what they approve.
+    live = engine.list(Query(states=("running", "resumed", "proposed"), batch=wanted.batch))
+    live += engine.list(Query(states=STANDING, batch=wanted.batch))
+    room = max((wanted.rows - len(live)) // 2, FEWEST)
+    ids, pending = engine.next_pending(limit=room + 1, batch=wanted.batch)
+    shown = ids if pending == room + 1 else ids[:room]  # a row that says "1 more" saves none
+    seen = {view.id for view in live}
+    live += engine.summaries([each for each in shown if each not in seen])
+    room = max(wanted.rows - len(live), FEWEST)
+    ended = engine.list(
+        Query(states=(*ENDED, "done"), batch=wanted.batch, limit=room + 1, with_commands=False)
+    )
+    return Selection(
+        views=tuple(_ordered([*live, *ended[:room]], ids)),
+        more_pending=pending - len(shown),
+        is_cut=len(ended) > room,
+    )
+
+
+def _ordered(views: Sequence[View], queue: Sequence[str] = ()) -> list[View]:
+    """Sort tasks for people; the commands of agents stand under them, in the order in which they were run."""
+    places = {each: place for place, each in enumerate(queue)}
+    newest = max((view.created_at for view in views), default=now())
+
+    def rank(view: View) -> tuple[Any, ...]:
+        run = view.latest
+        if run.state == "running":
+            return (0, newest - (run.started_at or run.created_at))
+        if needs_approval(view):
+            return (1, newest - view.created_at)
+        if run.state in LIVE and view.standing is None and view.state != "rejected":
+            due = view.due_at or (view.retry.at if view.retry else None)
+            place = places.get(view.id, len(places))
+            return (2, 2, place, view.created_at) if view.waits else _by_time(due, place, view)
+        if view.state == "active":
+            next_at = view.standing and view.standing.next_at
+            return _by_time(next_at, 0, view) if next_at else (2, 3, 0, view.created_at)
+        if view.state == "paused":
+            return (3, newest - view.created_at)
+        return (4, newest - (run.completed_at or view.updated_at))
+
+    shown = {view.id for view in views}
+    commands: dict[str, list[View]] = {}
+    for view in sorted(views, key=lambda view: view.created_at):
+        if view.agent_task in shown:
+            commands.setdefault(view.agent_task or "", []).append(view)
+    top = sorted((view for view in views if view.agent_task not in shown), key=rank)
+    return [each for view in top for each in (view, *commands.get(view.id, ()))]
+
+
+def _by_time(due: datetime | None, place: int, view: View) -> tuple[Any, ...]:
+    """Rank what starts by itself: at once, or at a time."""
+    return (2, 0, place, view.created_at) if due is None or due <= now() else (2, 1, due, view.created_at)
+
+
+def list_lines(context: Context, wanted: Wanted, *, height: int | None = None) -> list[str]:
+    """Return the lines of the list, at most `height`: the titles, the first tasks, and what is left out."""
+    found = select(context, wanted)
+    if not found.views:
+        return [_nothing(wanted, context)]
+    look = context.look
+    title, *rows = table(_columns(wanted), _rows(context, wanted, found.views), look)
+    below = _below(context, wanted, found)
+    if found.more_pending:
+        place = max((n for n, view in enumerate(found.views, 1) if _is_queued(view)), default=0)
+        rows.insert(place, look.paint(f"+ {found.more_pending:,} more pending", "dim"))
+    if height is not None and len(rows) + len(below) + 1 > height:
+        below = below[: max(height - 3, 0)]
+        cut = max(height - len(below) - 2, 0)
+        mark = look.sign("…", "...")
+        rows = [*rows[:cut], look.paint(f"{mark} {plural(len(rows) - cut, 'more row')}", "dim")]
+    return [title, *rows, *below]
+
+
+def _is_queued(view: View) -> bool:
+    return view.latest.state == "pending" and view.standing is None and not needs_approval(view)
+
+
+def _columns(wanted: Wanted) -> list[Column]:
+    return [COLUMNS.get(name) or Column(title=name.upper(), flex=1) for name in wanted.columns]
+
+
+def _rows(context: Context, wanted: Wanted, views: Sequence[View]) -> list[list[str | Cell]]:
+    at, cover, ids = now(), TextMask(context), [view.id for view in views]
+    return [[_cell(context, name, view, ids, cover, at) for name in wanted.columns] for view in views]
+
+
+def _cell(
+    context: Context, name: str, view: View, ids: Sequence[str], cover: TextMask, at: datetime
+) -> str | Cell:
+    look = context.look
+    match name:
+        case "id":
+            under = look.sign("└ ", "  ") if view.agent_task else ""
+            return id_cell(view.id, ids, look, before=under, after=view.marks)
+        case "state":
+            return state_cell(state_word(view), look)
+        case "created":
+            return age(view.created_at, at=at)
+        case "took":
+            return took_text(view.latest, at=at)
+        case "detail":
+            text = cover.text(view.id, outcome(view, look, at=at))
+            if view.progress is None or view.latest.state != "running":
+                return Cell(text=text, fit=lambda room: _in_short(text, room))
+            return Cell(text=text, fit=lambda room: progress_text(view, look, at=at, room=room))
+        case "batch":
+            return line(view.batch or "")
+        case "description":
+            return line(cover.text(view.id, purpose(view)))
+    from errands.frontends.cli.display.json_fields import field_text
+
+    return line(cover.text(view.id, field_text(view, name)))
+
+
+def _in_short(text: str, room: int) -> str:
+    """Say in few words what a task waits for; its approval is explained by `show`."""
+    text = text.replace("waiting for room in lane", "waiting for lane")
+    if text.startswith("waiting for approval"):
+        text = "waiting for approval" if room >= 20 else "needs approval"
+    return text
+
+
+def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
+    """Return what stands below the rows: lanes and batches in use, questions, warnings, what is left out."""
+    look = context.look
+    below = []
+    if any(view.is_live for view in found.views) and not (wanted.states or wanted.number):
+        below.append(_in_use(context))
+    proposed = [view.id for view in found.views if needs_approval(view)]
+    if proposed:
+        below.append(look.paint(how_to_answer(proposed, look), "magenta"))
+    if warning := no_daemon_note(context, found.views):
+        below.append(look.paint(warning, "yellow"))
+    if found.is_cut:
+        below.append(look.paint(f"older tasks are not shown: {look.command('ls --all')}", "dim"))
+    from errands.frontends.cli.context import fitting
+
+    return fitting(filter(None, below), look.columns)
+
+
+def _in_use(context: Context) -> str:
+    """Return the lanes with used and all slots, and the batches with ended and all tasks."""
+    widths = context.config.lanes
+    lanes = [
+        f"{line(lane)} {used}/{widths.get(lane, 1)}" + (f" ({waiting:,} waiting)" if waiting else "")
+        for lane, (used, waiting) in context.engine.lane_load().items()
+    ]
+    batches = [
+        f"{clip(line(name), 24)} {ended}/{total} ended"
+        for name, (ended, total) in context.engine.live_batches().items()
+    ]
+    texts = []
+    if lanes:
+        texts.append(f"{'lane' if len(lanes) == 1 else 'lanes'} {', '.join(lanes)}")
+    if batches:
+        texts.append(f"{'batch' if len(batches) == 1 else 'batches'} {', '.join(batches)}")
+    return context.look.paint(" · ".join(texts), "dim")
+
+
+def _nothing(wanted: Wanted, context: Context) -> str:
+    if wanted.states or wanted.batch:
+        return f"no matching tasks; {context.look.command('ls --all')} lists every task"
+    return f"no tasks yet; start one: {context.look.command('run')} 'make test'"
