@@ -203,7 +203,7 @@ def _root_words() -> Iterator[str]:
         if os.path.exists(each):
             yield from ("--ro-bind", "/dev/null", each)
     for each in _ROOT_EMPTY:
-        if os.path.isdir(each):
+        if _has_entries(each):
             yield from ("--tmpfs", each)
     if 0 not in _closed:
         _closed[0] = tuple(_closed_in("/etc"))  # 3 ms; what others may not read there hardly changes
@@ -240,13 +240,22 @@ def _sockets_in(readable: Sequence[str], projects: Sequence[str]) -> list[str]:
     except OSError:
         return []
     found = dict.fromkeys(os.path.realpath(name[0]) for name in names if name and name[0].startswith("/"))
+    places = [os.path.realpath(place) for place in readable]
     return [
         each
         for each in found
-        if any(is_within(each, os.path.realpath(place)) for place in readable)
+        if any(is_within(each, place) for place in places)
         and not any(is_within(each, project) for project in projects)
         and os.path.exists(each)
     ]
+
+
+def _has_entries(directory: str) -> bool:
+    try:
+        with os.scandir(directory) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def _is_empty(directory: str) -> bool:
