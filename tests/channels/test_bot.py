@@ -19,6 +19,7 @@ from errands.model.notices.delivery import delivery_of
 from errands.model.notices.notice import POLICIES
 from errands.model.options.draft import Draft
 from errands.model.options.table import BY_NAME, OPTIONS
+from errands.model.text.answers import ANSWERS
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import until
@@ -79,9 +80,12 @@ class Stage:
         await self.leave()
         await self._channel.close()
 
-    async def propose(self) -> tuple[str, int]:
+    def harm(self, created_by: str | None = None) -> Draft:
+        return Draft(command=("rm", self._victim), channels=("discord",), created_by=created_by)
+
+    async def propose(self, created_by: str | None = None) -> tuple[str, int]:
         """Propose a task and report it to the channel; return its id and that of the message."""
-        task = self.engine.submit(Draft(command=("rm", self._victim), channels=("discord",)))
+        task = self.engine.submit(self.harm(created_by))
         assert task.state == "proposed"
         [(address, _)] = self.engine.store.queues()
         notices = self.engine.store.queued(address, limit=1)
@@ -129,7 +133,7 @@ async def test_a_cross_dismisses(stage: Stage, discord: FakeDiscord) -> None:
     task, message = await stage.propose()
     await stage.does(discord.react, message, ADA, "❌")
     await until(lambda: stage.state(task) == "rejected")
-    await until(lambda: "❌ dismissed by user42" in discord.messages[message]["content"])
+    await until(lambda: "❌ rejected by user42" in discord.messages[message]["content"])
 
 
 @pytest.mark.spec("D2")
@@ -137,7 +141,7 @@ async def test_a_cross_dismisses(stage: Stage, discord: FakeDiscord) -> None:
 async def test_other_users_cannot_answer(stage: Stage, discord: FakeDiscord) -> None:
     task, message = await stage.propose()
     await stage.does(discord.react, message, EVE, "✅")
-    await stage.does(discord.press, message, EVE, "Approve")
+    await stage.does(discord.press, message, EVE, "Approve once")
     await until(lambda: discord.replies)
     assert "You may not do this" in discord.replies[0]["data"]["content"]
     assert stage.state(task) == "proposed"
@@ -151,9 +155,49 @@ async def test_other_users_cannot_answer(stage: Stage, discord: FakeDiscord) -> 
 @pytest.mark.spec("D2")
 async def test_a_button_answers_too(stage: Stage, discord: FakeDiscord) -> None:
     task, message = await stage.propose()
-    await stage.does(discord.press, message, ADA, "Approve")
+    await stage.does(discord.press, message, ADA, "Approve once")
     await until(lambda: stage.state(task) == "pending")
     await until(lambda: "✅ approved by user42" in discord.messages[message]["content"])
+
+
+@pytest.mark.spec("A14")
+async def test_a_button_approves_always(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    buttons = [each["label"] for row in discord.messages[message]["components"] for each in row["components"]]
+    assert buttons == ["Approve once", "Always approve", "Reject"]
+    await stage.does(discord.press, message, ADA, "Always approve")
+    await until(lambda: "✅ approved always by user42" in discord.messages[message]["content"])
+
+    (asked,) = stage.engine.approvals(task)
+    assert (asked.state, asked.scope) == ("granted", "always")
+    assert [each.by for each in stage.engine.standing_approvals()] == ["user42 (discord 42)"]
+
+
+@pytest.mark.spec("A14")
+async def test_a_call_of_an_agent_is_approved_for_its_task_by_a_button(
+    stage: Stage, discord: FakeDiscord
+) -> None:
+    agent = stage.engine.submit(Draft(prompt="go on"))
+    run = f"run {agent.latest.id}"
+    _, message = await stage.propose(created_by=run)
+    await stage.does(discord.press, message, ADA, "Approve for this task")
+    await until(lambda: "✅ approved for this task by user42" in discord.messages[message]["content"])
+
+    again = stage.engine.submit(stage.harm(created_by=run))
+    assert (again.state, again.approved_by) == ("pending", f"user42 (discord 42) (for {agent.id})")
+    assert stage.engine.submit(stage.harm()).state == "proposed"
+
+
+@pytest.mark.spec("A14")
+async def test_the_command_takes_an_answer(stage: Stage, discord: FakeDiscord) -> None:
+    task, _ = await stage.propose()
+    await stage.does(discord.type, ADA, CHANNEL, "approve", task=task, answer="always")
+    await until(lambda: discord.replies)
+
+    assert discord.replies[-1]["data"]["content"] == f"✅ `{task}` is approved always"
+    (known,) = [each for each in discord.commands if each["name"] == "approve"]
+    choices = {each["value"]: each["name"] for each in known["options"][1]["choices"]}
+    assert choices == {each.name: each.label for each in ANSWERS if each.scope}
 
 
 @pytest.mark.trap(67)

@@ -91,7 +91,7 @@ async def test_a_proposal_can_be_answered_by_reactions_and_buttons(
     await channel.deliver(question(f"{CHANNEL}"))
     [message] = discord.messages.values()
     assert message["content"].startswith("**Proposed task: deploy-222222**")
-    assert message["content"].endswith("React ✅ to approve, ❌ to dismiss.")
+    assert message["content"].endswith("React ✅ to approve once, ❌ to reject, or press a button.")
     assert message["who"] == {"✅": {BOT}, "❌": {BOT}}
     [row] = message["components"]
     assert [each["custom_id"] for each in row["components"]] == [

@@ -16,14 +16,22 @@ from discord.http import Route
 from errands.channels import read_secret
 from errands.http import proxy_of
 from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
-from errands.model.notices.delivery import ANSWER_SIGNS, NO_CONSENT, AnswerToken, Delivery, text, title
+from errands.model.notices.delivery import (
+    NO_CONSENT,
+    NO_SIGN,
+    YES_SIGN,
+    AnswerToken,
+    Delivery,
+    text,
+    title,
+)
+from errands.model.text.answers import NO
 from errands.model.text.split import split
 
 USER = "user/"
 PATIENCE = 20.0  # seconds of a rate limit to wait here; for a longer one the notifier waits
 # It warns about every feature that we do not use: voice, members, message content.
 logging.getLogger("discord").setLevel(logging.ERROR)
-_STYLES = {"approve": discord.ButtonStyle.success, "reject": discord.ButtonStyle.danger}
 
 
 class Discord:
@@ -81,7 +89,7 @@ class Discord:
 
     async def _send(self, place: discord.abc.Messageable, delivery: Delivery) -> None:
         pieces = split(message(delivery, self.budget))
-        tokens = answer_tokens_of(delivery)
+        tokens = delivery.answers
         for number, piece in enumerate(pieces):
             is_last = number == len(pieces) - 1
             sent = await place.send(
@@ -91,7 +99,7 @@ class Discord:
                 suppress_embeds=True,
                 view=buttons(tokens) if is_last and tokens else discord.utils.MISSING,
             )
-        for sign in ANSWER_SIGNS if tokens else ():
+        for sign in (YES_SIGN, NO_SIGN) if tokens else ():
             await sent.add_reaction(sign)
 
 
@@ -101,30 +109,25 @@ def message(delivery: Delivery, budget: int) -> str:
         each if each.startswith("> ") else each.replace("```", "'''")
         for each in text(delivery, budget).split("\n")
     ]
-    ending = "React ✅ to approve, ❌ to dismiss." if delivery.question is not None else f"-# {NO_CONSENT}"
+    ending = f"-# {NO_CONSENT}"
+    if delivery.answers:
+        first = delivery.answers[0].answer.label.lower()
+        ending = f"React {YES_SIGN} to {first}, {NO_SIGN} to {NO.label.lower()}, or press a button."
     return "\n".join([f"**{title(delivery)}**", *lines, ending])
-
-
-def answer_tokens_of(delivery: Delivery) -> tuple[AnswerToken, ...]:
-    if delivery.question is None:
-        return ()
-    task_id, number = delivery.question
-    return tuple(
-        AnswerToken(answer=answer, task_id=task_id, question=number) for answer in ANSWER_SIGNS.values()
-    )
 
 
 def buttons(tokens: tuple[AnswerToken, ...]) -> discord.ui.View:
     view = discord.ui.View(timeout=None)
-    for sign, token in zip(ANSWER_SIGNS, tokens, strict=True):
-        view.add_item(
-            discord.ui.Button(
-                label=token.answer.capitalize(),
-                emoji=sign,
-                style=_STYLES[token.answer],
-                custom_id=str(token),
-            )
+    for number, token in enumerate(tokens):
+        sign, style = None, discord.ButtonStyle.secondary
+        if number == 0:
+            sign, style = YES_SIGN, discord.ButtonStyle.success
+        elif token.answer is NO:
+            sign, style = NO_SIGN, discord.ButtonStyle.danger
+        button: discord.ui.Button[discord.ui.View] = discord.ui.Button(
+            label=token.answer.label, emoji=sign, style=style, custom_id=str(token)
         )
+        view.add_item(button)
     return view
 
 

@@ -38,7 +38,7 @@ def offered(*names: str) -> dict[str, Any]:
 
 def _offered(option: TaskOption) -> dict[str, Any]:
     match option.type:
-        case "tasks":
+        case "tasks" | "names":
             return texts(option.tool)
         case "count":
             return number(option.tool, minimum=option.least)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text
+from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
@@ -55,6 +55,7 @@ class Claude(BaseDialect):
                 run_in_background=flag(default=False),
                 fork=flag("begin with a copy of this conversation", default=False),
                 timeout=number("stop the subagent after this time, ms (default: never)", minimum=1),
+                **offered("allow", "allow_tools"),
             ),
         ),
         Tool(
@@ -109,6 +110,7 @@ class Claude(BaseDialect):
         run_in_background: bool,
         fork: bool = False,
         timeout: float | None = None,
+        **grants: Any,
     ) -> Reply:
         chosen, note = context.agent(subagent_type)
         view = await context.ask(
@@ -119,6 +121,7 @@ class Claude(BaseDialect):
             agent=chosen,
             fork=context.caller.conversation if fork else None,
             timeout=None if timeout is None else timeout / 1000,
+            **grants,
         )
         wait = 0 if run_in_background else FOREGROUND
         return await self._started(context, view, wait, f"Prompt: {one_line(prompt, 80)}", note)

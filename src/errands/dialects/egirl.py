@@ -40,7 +40,7 @@ _NEW = {
     "max_runs": number("ends after as many runs; left out: never", minimum=1),
     "channel": text("where to report: discord, cli; left out: where you are", longest=100),
     "channel_target": text("channel or user id, or stdout", longest=1000),
-    **offered("timeout"),
+    **offered("timeout", "allow", "allow_tools"),
 }
 _NEEDED = ("name", "description", "prompt", "kind")
 

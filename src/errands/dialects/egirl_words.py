@@ -45,11 +45,11 @@ def drafted(
     max_runs: int | None = None,
     channel: str | None = None,
     channel_target: str | None = None,
-    timeout: str | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Return the options of a draft: when a task runs, how often, and where it reports."""
     _check(kind, {"interval": interval, "cron": cron}, {"source": event_source, "config": event_config})
-    said: dict[str, Any] = {"notify": notify, "timeout": timeout}
+    said: dict[str, Any] = {"notify": notify, **options}
     if kind == "oneshot":
         if max_runs not in (None, 1):
             raise BadValue("A oneshot task runs once; leave out max_runs, or say kind 'scheduled'.")

@@ -62,7 +62,7 @@ class Native(BaseDialect):
             parameters=schema(
                 "prompt",
                 prompt=text("what to do, complete in itself"),
-                **offered(*_COMMON, "agent"),
+                **offered(*_COMMON, "agent", "allow", "allow_tools"),
                 propose=flag(_PROPOSE),
                 fork=flag("begin with a copy of this conversation", default=False),
                 resume=task_id("id of a completed task of `ask` to go on with"),

@@ -5,7 +5,7 @@ Replies are texts; `(resumed)` and `(forked)` follow the id.
 
 from __future__ import annotations
 
-from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text
+from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake
 from errands.dialects.output_text import elapsed, error_text, one_line
@@ -17,6 +17,8 @@ from errands.ports.dialect import Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
@@ -49,6 +51,7 @@ class OpenCode(BaseDialect):
                 fork=flag("start with a copy of this conversation", default=False),
                 resume=task_id("completed task to go on with; then give only this and prompt"),
                 timeout=number("stop the agent after this time, ms (default: never)", minimum=1),
+                **offered("allow", "allow_tools"),
             ),
         ),
         Tool(
@@ -121,11 +124,12 @@ class OpenCode(BaseDialect):
         agent: str | None = None,
         resume: str | None = None,
         timeout: float | None = None,
+        **grants: Any,
     ) -> Reply:
         if resume is not None:
             if fork:
                 return self.refused(EXCLUSIVE, {})
-            if description is not None or agent is not None or timeout is not None:
+            if description is not None or agent is not None or timeout is not None or grants:
                 return self.refused(
                     "resume goes on with a task as it is; give resume and prompt, and nothing else", {}
                 )
@@ -140,6 +144,7 @@ class OpenCode(BaseDialect):
             model=context.caller.model if chosen in context.caller.agents.values() else None,
             fork=context.caller.conversation if fork else None,
             timeout=None if timeout is None else timeout / 1000,
+            **grants,
         )
         return self._launched(context, view, "Background task launched.", note)
 

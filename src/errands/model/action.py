@@ -67,7 +67,7 @@ class Prompt:
 
     `fork` is the session whose history the first run starts with, `fork_at` where the copy ends: after a
     number of stored messages, or before the call that asked for it. `allow` are rules for commands that the
-    agent may run without asking; `watch` is as for commands.
+    agent may run without asking, `allow_tools` the names of tools; `watch` is as for commands.
     """
 
     text: str
@@ -83,6 +83,12 @@ class Prompt:
     allow: tuple[str, ...] = ()
     fork_at: str | None = None
     watch: str = ""
+    allow_tools: tuple[str, ...] = ()
+
+    @property
+    def has_grants(self) -> bool:
+        """Whether the agent may do something without asking that others are asked about."""
+        return bool(self.allow or self.allow_tools)
 
     @property
     def line(self) -> str:

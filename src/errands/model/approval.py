@@ -10,6 +10,7 @@ from errands.model.action import Prompt
 from errands.model.errors import BadValue, StoreUnreadable
 from errands.model.record import fields, record
 from errands.model.text.json_text import plain_text
+from errands.model.trigger import recurring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ def chosen_scope(*, task: bool, always: bool) -> Scope:
 
 
 def scope_of(task: Task, scope: Scope) -> Scope:
-    """Return what a yes to a task covers: rules that an agent is started with are for the whole task."""
-    return "task" if isinstance(task.action, Prompt) and task.action.allow else scope
+    """Return what a yes to a task covers: that to a schedule, or to what an agent may do, is for the task."""
+    if isinstance(task.action, Prompt) and task.action.has_grants:
+        return "task"
+    return "task" if scope == "once" and recurring(task.trigger) is not None else scope
 
 
 def call_of(approval: Approval) -> str | None:
@@ -169,7 +172,7 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
     facts: tuple[object, ...]
     if isinstance(action, Prompt):
         # What came later is left out where it is empty, so that older questions keep their digest.
-        later = [name for name in ("watch", "allow") if not getattr(action, name)]
+        later = [name for name in ("watch", "allow", "allow_tools") if not getattr(action, name)]
         left_out = ("environment", *later)
         facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name not in left_out)
         if evidence is not None:

@@ -79,6 +79,11 @@ class Tool:
     destructive: bool = False
     may_need_approval: bool = False
 
+    @property
+    def launches(self) -> bool:
+        """Whether it can start something; reading about a proposal asks for nothing."""
+        return not self.reads_only and not self.destructive
+
 
 @record
 class Caller:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -273,9 +274,11 @@ async def test_the_system_prompt_has_the_description_of_the_task(
 CALL = ToolCall(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})
 
 
-async def idle_context(engine: TestEngine, project: Project, using: Engine | None = None) -> RunContext:
+async def idle_context(
+    engine: TestEngine, project: Project, using: Engine | None = None, **options: Any
+) -> RunContext:
     """Return the context of a run that is live in the store and that no other process works on."""
-    task = await engine.ask("`sleep 600`", cwd=project.path)
+    task = await engine.ask("`sleep 600`", cwd=project.path, **options)
     await until(lambda: waiting(engine, task.id) == "task")
     return RunContext(using or engine.engine, task.latest.id)
 

@@ -73,6 +73,65 @@ async def test_a_rule_that_would_allow_anything_is_refused(asking: Engine, rule:
         asking.submit(Draft(prompt="go on", allow=(rule,)))
 
 
+@pytest.mark.spec("A6")
+@pytest.mark.parametrize("name", ["", "*", "Bash", "command", "execute", "two words"])
+async def test_a_tool_that_runs_commands_or_is_none_is_refused(asking: Engine, name: str) -> None:
+    with pytest.raises(BadValue, match="tool"):
+        asking.submit(Draft(prompt="go on", allow_tools=(name,)))
+
+
+@pytest.mark.spec("A6", "A8")
+async def test_an_agent_does_not_ask_about_tools_that_it_was_started_with(
+    engine: TestEngine, project: Project
+) -> None:
+    context = await idle_context(engine, project, allow_tools=["write_file", "mcp_notes_*"])
+    task_id = context.run.rpartition(".")[0]
+    (asked,) = engine.engine.approvals(task_id)
+    assert "lets the agent use the tool `mcp_notes_*` without asking" in [each.text for each in asked.reasons]
+
+    for tool in ("write_file", "mcp_notes_add"):
+        call = ToolCall(id=tool, tool=tool, arguments={"path": tool})
+        assert (await asyncio.wait_for(context.request_approval(call), WITHIN)).allowed
+    for call in (
+        ToolCall(id="c1", tool="mcp_note", arguments={}),
+        ToolCall(id="c2", tool="write_file", arguments={"command": "rm x"}, command="rm x"),
+    ):
+        waiting = asyncio.create_task(context.request_approval(call))
+        await until(lambda: engine.engine.store.question(task_id))
+        engine.engine.reject(task_id, **PERSON)
+        assert not (await asyncio.wait_for(waiting, WITHIN)).allowed
+
+
+@pytest.mark.spec("A6", "A8")
+async def test_an_agent_passes_on_what_it_has_and_no_more(
+    engine: TestEngine, project: Project, asking: Engine
+) -> None:
+    (victim,) = files(project, "a.tmp")
+    parent = await engine.ask(
+        "go on", agent="offline", cwd=project.path, allow=["rm *.tmp", "mv *"], allow_tools=["edit"]
+    )
+
+    def child(**options: Any) -> View:
+        options = {"cwd": project.path, "created_by": f"run {parent.latest.id}", **options}
+        return asking.submit(Draft(prompt="`rm a.tmp`", **options))
+
+    for options in (
+        {"allow": ("rm *",)},
+        {"allow": ("rm *.tmp",), "allow_tools": ("write_file",)},
+        {"allow": ("rm *.tmp",), "cwd": "/"},
+        {"allow": ("rm *.tmp",), "env": {"PAGER": "x"}},
+    ):
+        wider = child(**options)
+        assert wider.state == "proposed", options
+    less = child(allow=("rm *.tmp",), allow_tools=("edit",))
+
+    assert less.approved_by == f"python (--yes) (for {parent.id})"
+    assert (await engine.wait(less.id, timeout=WITHIN)).state == "completed"
+    assert not victim.exists()
+    assert engine.engine.withdraw_task_approvals(parent.id, **PERSON) == 2
+    assert child(allow=("rm *.tmp",)).state == "proposed"
+
+
 @pytest.mark.spec("A6", "A8")
 async def test_a_deny_rule_wins_over_what_an_agent_was_started_with(
     engine: TestEngine, project: Project

@@ -106,7 +106,7 @@ def test_a_person_answers_what_the_agent_proposes_with_y_or_n_and_it_goes_on(
         command = f"touch {tmp_path}/{name}; echo made {name}"
         window.types(pasted(call("run", command=command, name=name), f"SAY {name} is proposed"))
         window.shows(f"\n{name} is proposed")
-        window.until(lambda: re.fullmatch(r"\w+-\w+ \[y/n\] >", window.line), "the question")
+        window.until(lambda: re.fullmatch(r"\w+-\w+ \[y/t/a/n\] >", window.line), "the question")
         assert not (tmp_path / name).exists()
         window.enters(answer)
         window.shows(f"{'rejected' if answer == 'n' else 'approved'} {name}-")
@@ -217,7 +217,7 @@ def test_the_agent_schedules_lists_proposes_and_cancels(
         )
     )
     window.shows("\nall is arranged")
-    window.until(lambda: re.fullmatch(r"idea-\w+ \[y/n\] >", window.line), "the proposal")
+    window.until(lambda: re.fullmatch(r"idea-\w+ \[y/t/a/n\] >", window.line), "the proposal")
     arranged = model.asked_for("all is arranged")[-1]
     [ticker] = set(re.findall(r"Task (ticker-\w+) is active", arranged.text))
     [idea] = set(re.findall(r"Task (idea-\w+) is proposed", arranged.text))

@@ -45,14 +45,14 @@ def test_background_asks_about_what_cannot_be_undone(window: Window, person: Per
     (tmp_path / "precious").mkdir()
     for answer, word in (("n", "rejected"), ("", "rejected"), ("y", "approved")):
         window.types(f"/background rm -r {tmp_path}/precious\r")
-        window.until(lambda: window.line == "Start it? [y/N]", "the question")
+        window.until(lambda: window.line == "Start it? y once, a always, n no [y/a/N]", "the question")
         assert (tmp_path / "precious").exists()
         window.types(f"{answer}\r")
         window.until(lambda: window.line == ">", "an empty line")
         window.shows(f"{word} rm-", times=2 if answer == "" else 1)
     window.until(lambda: not (tmp_path / "precious").exists(), "the end of it")
     window.types(f"/background rm -r {tmp_path}\r")
-    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.until(lambda: window.line == "Start it? y once, a always, n no [y/a/N]", "the question")
     window.types(INTERRUPT)
     window.shows("rejected rm-", times=3)
 
@@ -64,7 +64,7 @@ def test_background_asks_about_what_cannot_be_undone(window: Window, person: Per
 def test_without_a_terminal_background_only_proposes(person: Person, tmp_path: Path) -> None:
     said = says(person, f"/background touch {tmp_path}/made")
 
-    assert "This needs your approval: y or n, or later /approve touch-" in said
+    assert "This needs your approval: y once, a always, n no, or later /approve touch-" in said
     assert "stays proposed" in said
     assert not (tmp_path / "made").exists()
 
@@ -258,7 +258,7 @@ def test_leaving_lists_what_continues_and_how_to_come_back(
 def test_keys_typed_before_a_question_do_not_answer_it(window: Window, tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     window.types(f"/background rm -r {tmp_path}/precious\ry\r")
-    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.until(lambda: window.line == "Start it? y once, a always, n no [y/a/N]", "the question")
     window.types("\r")
     window.shows("rejected rm-")
 

@@ -120,7 +120,7 @@ def test_a_yes_that_was_begun_before_the_question_does_not_answer_it(person: Per
     window.types("y")
     window.until(lambda: window.line == "> y", "the letter")
     asked = person.types("propose", "echo hello", ERRANDS_SESSION=name_of(window)).proposal
-    window.until(lambda: window.line == f"{asked} [y/n] > y", "the question beside it")
+    window.until(lambda: window.line == f"{asked} [y/a/n] > y", "the question beside it")
     window.types(ENTER)
     window.shows("the prompt quotes no command")  # it went to the agent
 
@@ -133,7 +133,7 @@ def test_a_yes_that_was_begun_before_the_question_does_not_answer_it(person: Per
 @pytest.mark.spec("X6")
 def test_the_line_after_ctrl_c_is_repeated_with_its_own_prompt(window: Window, tmp_path: Path) -> None:
     window.types(f"/run rm -r {tmp_path}\r")
-    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.until(lambda: window.line == "Start it? y once, a always, n no [y/a/N]", "the question")
     window.types(INTERRUPT)
     window.shows("rejected rm-")
     window.until(lambda: window.line == ">", "an empty line")
@@ -141,5 +141,5 @@ def test_the_line_after_ctrl_c_is_repeated_with_its_own_prompt(window: Window, t
 
     window.until(window.has_ended, "the end")
     assert "\n> /quit now" in window.text
-    assert "[y/N] /quit" not in window.text
+    assert "N] /quit" not in window.text
     assert tmp_path.exists()

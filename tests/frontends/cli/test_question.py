@@ -12,7 +12,7 @@ import pytest
 from tests.frontends.cli.person import COMMAND, Person
 from tests.frontends.cli.terminal import END, INTERRUPT, Terminal, ended, plain
 
-QUESTION = "Start it? [y/N] "
+QUESTION = "/N] "  # the letters before it are the answers
 
 
 def unwrapped(text: str) -> str:
@@ -30,7 +30,7 @@ def test_typing_a_command_approves_it(person: Person, terminal: Terminal, precio
     view = person.types("ls", "-n", "1", "--json").object
 
     assert code == 0
-    assert "[y/N]" not in said
+    assert QUESTION not in said
     assert (precious / "x").exists()
     assert (view["verdict"], view["approved_by"], view["door"]) == ("ask", "ada", "terminal")
 
@@ -173,7 +173,7 @@ def test_the_question_shows_every_step_hook_variable_and_directory(
         ),
         columns=80,
     )
-    child.expect(re.escape("[y/N] "))
+    child.expect_exact(QUESTION)
     said = child.before or ""
     shown = [line.rstrip() for line in plain(said).split("\r\n")]
     child.send("\r")
@@ -215,7 +215,7 @@ def test_the_question_shows_the_script_that_counts(
 @pytest.mark.spec("A4")
 def test_a_question_longer_than_the_screen_says_so(terminal: Terminal, precious: Path) -> None:
     child = terminal.types("run", f"rm -rf {precious}" + "\necho more" * 30)
-    child.expect(r"Start it\? Scroll up: these are \d\d lines\. \[y/N\] ")
+    child.expect(r"Start it\? Scroll up: these are \d\d lines\. .*\[y/.*N\] ")
     child.send("\r")
 
     assert ended(child)[1] == 4
@@ -261,7 +261,7 @@ def test_a_screen_without_unicode_gets_a_question_in_ascii(terminal: Terminal, p
 def test_yes_at_a_terminal_skips_the_question(person: Person, terminal: Terminal, precious: Path) -> None:
     said, code = ended(terminal.types("run", "--yes", "--wait", f"rm -rf {precious}"))
 
-    assert ("[y/N]" in said, code, precious.exists()) == (False, 0, False)
+    assert (QUESTION in said, code, precious.exists()) == (False, 0, False)
     assert person.types("ls", "-n", "1", "--json").object["approved_by"] == "ada (--yes)"
 
 
@@ -279,7 +279,7 @@ def test_templates_and_restarts_ask_the_same_question(
     restarted, code = ended(terminal.types("restart", "--wait", done))
 
     # The same command was approved by the same person: a restart needs no second yes.
-    assert ("[y/N]" in restarted, code, precious.exists()) == (False, 0, False)
+    assert (QUESTION in restarted, code, precious.exists()) == (False, 0, False)
 
 
 @pytest.mark.spec("A4", "D2")

@@ -67,10 +67,12 @@ class Person:
     def __init__(self, *answers: ElicitResult, reads: float = 1.1) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
+        self.schemas: list[dict[str, Any]] = []
         self._reads = reads
 
     async def __call__(self, _: Any, params: Any) -> ElicitResult:
         self.asked.append(params.message)
+        self.schemas.append(dict(params.requested_schema))
         answer = self.answers.pop(0)
         if answer != YES:
             await asyncio.sleep(self._reads)
@@ -79,6 +81,7 @@ class Person:
 
 YES = ElicitResult(action="accept", content={"approve": True})
 YES_FOR_THE_TASK = ElicitResult(action="accept", content={"approve": True, "scope": "task"})
+YES_ALWAYS = ElicitResult(action="accept", content={"approve": True, "scope": "always"})
 UNTICKED = ElicitResult(action="accept", content={"approve": False})
 BESIDE_THE_POINT = ElicitResult(action="accept", content={"name": "Alice"})
 NO = ElicitResult(action="decline")

@@ -14,6 +14,7 @@ from tests.frontends.mcp.conversation import (
     NO,
     UNTICKED,
     YES,
+    YES_ALWAYS,
     YES_FOR_THE_TASK,
     Person,
     call,
@@ -208,6 +209,34 @@ async def test_a_person_can_approve_for_the_whole_task_of_an_agent(
     (agent,) = [each for each in await engine.list() if each.agent is not None]
     approvers = ["ada (a-client)", f"ada (a-client) (for {agent.id})"]
     assert sorted(each.approved_by or "" for each in commands) == approvers
+
+
+@pytest.mark.spec("A14")
+async def test_a_form_offers_the_answers_of_every_frontend(engine: TestEngine, era: str) -> None:
+    person = Person(YES_ALWAYS, DISMISSED)
+    async with connected(engine, era, person=person) as client:
+        await call(client, "run", command=HARMFUL)
+        await call(client, "run", command="sh -c 'rm -r other'")
+
+    scopes = [each["properties"].get("scope", {}).get("enum") for each in person.schemas]
+    assert scopes == [["once", "always"], None]
+    (standing,) = engine.engine.standing_approvals()
+    assert (standing.command, standing.by) == (HARMFUL, "ada (a-client)")
+
+
+@pytest.mark.spec("A6", "A8")
+async def test_what_an_agent_may_do_is_asked_about_at_its_start(
+    engine: TestEngine, project: Path, era: str
+) -> None:
+    person = Person(YES)
+    async with connected(engine, era, person=person) as client:
+        rules = ["rm -r *"]
+        result = await call(client, "ask", prompt=f"`{HARMFUL}`", agent="offline", allow=rules, wait=60_000)
+
+    assert not result.is_error, text(result)
+    (asked,) = person.asked
+    assert "lets the agent run `rm -r *` without asking" in asked
+    assert not (project / "precious").exists()
 
 
 @pytest.mark.spec("A8")

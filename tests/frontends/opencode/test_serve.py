@@ -216,6 +216,37 @@ def test_only_a_person_s_answer_approves(person: Person, tmp_path: Path) -> None
     assert victim.exists()
 
 
+@pytest.mark.spec("A14")
+def test_of_the_two_yeses_in_opencode_always_reaches_as_far_as_possible(
+    person: Person, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).touch()
+    with plugged(person) as plugin:
+        for name, answer in (("first", "yes"), ("second", "always")):
+            plugin.begins("background_shell", command=f"rm {tmp_path}/{name}")
+            question = plugin.reads("question")
+            assert question["reasons"][-1] == "always: always approve"
+            plugin.writes(type="answer", id=question["id"], answer=answer)
+            (task,) = plugin.reads("reply")["tasks"]
+            person.types("wait", "-q", task)
+    assert not any((tmp_path / name).exists() for name in ("first", "second"))
+    standing = person.types("audit", "--always", "--json").object
+    assert standing["command"] == f"rm {tmp_path}/second"
+
+
+@pytest.mark.spec("A6", "X17")
+def test_what_an_agent_may_do_is_asked_about_in_opencode(person: Person) -> None:
+    with plugged(person) as plugin:
+        plugin.begins("background_task", prompt="look", agent="offline", allow=["gh run list *"])
+        question = plugin.reads("question")
+        assert question["reasons"] == ["lets the agent run `gh run list *` without asking"]
+        plugin.writes(type="answer", id=question["id"], answer="yes")
+        (task,) = plugin.reads("reply")["tasks"]
+    asked = person.types("audit", task, "--json").object
+    assert (asked["state"], asked["scope"]) == ("granted", "task")
+
+
 @pytest.mark.spec("S16")
 def test_a_deleted_session_is_over_here_too(person: Person) -> None:
     """What it started falls under retention, while another session's tasks are kept."""

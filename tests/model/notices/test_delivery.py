@@ -18,6 +18,7 @@ from errands.model.notices.delivery import (
 )
 from errands.model.notices.notice import Address, parse_address
 from errands.model.notices.result import quoted, quoted_result, result
+from errands.model.text.answers import ANSWERS, Answer
 from tests.channels.deliveries import delivery, digest, notice, question
 
 words = st.text(max_size=3000)
@@ -125,11 +126,11 @@ def test_the_key_of_a_letter_depends_on_what_it_is_and_not_on_when_it_is_sent() 
     assert len(keys) == 4
 
 
-@given(st.sampled_from(["approve", "reject"]), st.integers(0, 10**9))
-def test_a_ballot_is_read_as_it_was_written(answer: str, number: int) -> None:
-    token = AnswerToken(answer=answer, task_id="deploy-222222", question=number)  # type: ignore[arg-type]
+@given(st.sampled_from(ANSWERS), st.integers(0, 10**9))
+def test_a_ballot_is_read_as_it_was_written(answer: Answer, number: int) -> None:
+    token = AnswerToken(answer=answer, task_id="deploy-222222", question=number)
     assert read_answer_token(str(token)) == token
-    assert len(str(AnswerToken(answer="approve", task_id="x" * 32 + "-222222", question=number))) <= 100
+    assert len(str(AnswerToken(answer=answer, task_id="x" * 32 + "-222222", question=number))) <= 100
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,7 @@ def test_a_ballot_is_read_as_it_was_written(answer: str, number: int) -> None:
         "",
         "errands:approve:deploy-222222",
         "errands:yes:deploy-222222:1",
+        "errands:once:deploy-222222:1",
         "errands:approve:../x:1",
         "x:approve:deploy-222222:1",
     ],

@@ -59,7 +59,7 @@ BREAKAGES = [
         "X6",
         "y and n do not answer the question that the input line names",
         file="frontends/chat/chat_session.py",
-        old="if about is not None and line.strip().lower() in (*YES, *NO):",
+        old="if about is not None and (answer := self.questions.typed(line, about[0])) is not None:",
         new="if False:",
         test=f"{_LOOP}::test_a_person_answers_what_the_agent_proposes_with_y_or_n_and_it_goes_on",
     ),

@@ -6,7 +6,7 @@ Task output, notices, schedules, agents and every process inside a run are not p
 from __future__ import annotations
 
 from errands.engine.actor import enclosing_run
-from errands.engine.approval.grants import check_for_task
+from errands.engine.approval.answers import check_always, check_task
 from errands.engine.approval.questions import ask_again, expire, turn_down
 from errands.engine.approval.ruling import denied
 from errands.judge.evidence.evidence import changes, refreshed
@@ -29,6 +29,7 @@ from errands.model.errors import (
     NotAPerson,
     NotFound,
 )
+from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.text.sanitise import line
 from errands.model.trigger import recurring
@@ -57,13 +58,13 @@ def approve(
     task = store.task(task_id)
     if is_held_call(task):
         if scope == "always":
-            raise BadValue("a call of an agent is not approved for good; use --task instead of --always")
+            check_always(task, question.reasons)
         if scope == "task":
-            check_for_task(question)
+            check_task(question.reasons)
         return _answer_call(core, question, "granted", by=by, door=door, scope=scope)
-    ruling = ruling_on(store, judging, task)
+    ruling_on(store, judging, task)
     if scope == "always":
-        _check_always(task, ruling)
+        check_always(task, question.reasons)
     scope = scope_of(task, scope)
     starts_schedule = _starts_schedule(core, task)
     evidence = evidence_of(task)
@@ -240,10 +241,19 @@ def withdraw_standing_approval(core: EngineCore, name: str, *, by: str, door: st
 
 
 def withdraw_task_approvals(core: EngineCore, task_id: str, *, by: str, door: str) -> int:
-    """Let a person withdraw what was approved for a whole task; return how many approvals that were."""
+    """Let a person withdraw what was approved for a whole task; return how many approvals that were.
+
+    The next run of a schedule of commands needs approval again.
+    """
     _check_person(core, by, door)
-    with core.store:
-        return core.store.withdraw_task_approvals(core.resolve(task_id))
+    task_id, store = core.resolve(task_id), core.store
+    with store:
+        is_own = any(each.task_id == task_id for each in store.task_approvals(task_id))
+        count = store.withdraw_task_approvals(task_id)
+        task = store.task(task_id)
+        if is_own and recurring(task.trigger) is not None and not isinstance(task.action, Prompt):
+            store.rejudge(evolve(task, approved_by=None, approved_at=None), now=core.clock.now())
+    return count
 
 
 def ruling_on(store: Store, judging: Judge, task: Task) -> Ruling:
@@ -320,23 +330,3 @@ def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | Ill
     return AlreadyResolved(
         f"task {task_id} was {_ANSWERS[last.state]} already {who}, {str(last.at)[:19]} UTC"
     )
-
-
-def _check_always(task: Task, ruling: Ruling) -> None:
-    """Refuse a standing approval for what may be something else each time."""
-    from errands.judge.shell.scripts import is_interpreter
-    from errands.judge.shell.wrappers import is_wrapper
-
-    if isinstance(task.action, Prompt):
-        raise BadValue("a prompt may lead anywhere: approve it each time, without --always")
-    judgement = ruling.judgement
-    if judgement.scripts or any(reason.kind == "script" for reason in judgement.reasons):
-        raise BadValue("this runs a script, whose content may change: approve it each time, without --always")
-    commands = (*task.action.commands, *task.action.before, *task.action.lastly)
-    names = [name for name, _ in judgement.programs]
-    names += [each[0].rpartition("/")[2] for each in commands if not isinstance(each, str)]
-    carriers = [name for name in names if is_interpreter(name) or is_wrapper(name)]
-    if carriers:
-        raise BadValue(f"`{carriers[0]}` runs whatever it is given: approve it each time, without --always")
-    if any(reason.kind == "shell" for reason in judgement.reasons):
-        raise BadValue("this line is not understood well enough for a standing approval; leave out --always")

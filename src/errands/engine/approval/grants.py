@@ -1,18 +1,23 @@
 """Grants: what a person approved for a whole task, so that its agent need not stop in the middle.
 
-An agent is started with rules for commands that it may run (`--allow`), or the person who answers about one
-of its commands or calls approves the same for the rest of the task (`--task`). Both are approvals with the
-scope `task`, and can be withdrawn; deny and ask rules of the configuration still win.
+An agent is started with rules for commands that it may run (`--allow`) and with tools that it may use
+(`--allow-tool`), or the person who answers about one of its commands or calls approves the same for the rest
+of the task (`--task`). All are approvals with the scope `task`, and can be withdrawn; deny and ask rules of
+the configuration still win. An agent can pass on what it has to another one, and no more.
 """
 
 from __future__ import annotations
 
+import os
+
 from errands.engine.actor import LAUNCHED, actor
 from errands.engine.approval.ruling import Judge
 from errands.engine.approval.tool_approvals import call_text
+from errands.engine.approval.tool_grants import is_granted
+from errands.judge.workspace import is_within
 from errands.model.action import Prompt
 from errands.model.approval import call_of
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import NotFound
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
@@ -42,29 +47,37 @@ def command_grant(core: EngineCore, draft: Draft, ruling: Ruling) -> str | None:
 
 def call_grant(core: EngineCore, task_id: str, call: ToolCall) -> str | None:
     """Return who approved a call like this one for the whole task of the agent that makes it."""
+    prompt = _prompt(core, task_id)
     for each in core.store.task_approvals(task_id):
-        if each.task_id == task_id and call_of(each) == call_text(call):
+        if each.task_id != task_id:
+            continue
+        if call_of(each) == call_text(call):
+            return each.by
+        if is_grant(each) and call.command is None and prompt and is_granted(prompt, call.tool):
             return each.by
     return None
 
 
 def is_grant(approval: Approval) -> bool:
-    """Return whether an approval is about the rules that an agent was started with."""
+    """Return whether an approval is about what an agent was started with."""
     return any(each.kind == "grant" for each in approval.reasons)
 
 
-def check_for_task(approval: Approval) -> None:
-    """Refuse to approve for a whole task what may be something else each time."""
-    if call_of(approval) is not None and any(each.kind == "script" for each in approval.reasons):
-        raise BadValue("this runs a script, whose content may change: approve it each time, without --task")
-
-
 def _is_allowed(core: EngineCore, draft: Draft, task_id: str) -> bool:
-    """Return whether the rules that an agent was started with let a command start at once."""
+    """Return whether what an agent was started with covers what it starts in turn."""
+    mine = _prompt(core, task_id)
+    if mine is None or not is_within(os.path.abspath(draft.cwd or os.getcwd()), mine.cwd):
+        return False
+    if draft.prompt is not None:
+        is_less = {*draft.allow} <= {*mine.allow} and {*draft.allow_tools} <= {*mine.allow_tools}
+        # The agent was given neither variables nor a command that watches for an event.
+        return is_less and not draft.env and draft.on is None
+    return Judge(core.config, allow=mine.allow).judge(draft).verdict == "auto"
+
+
+def _prompt(core: EngineCore, task_id: str) -> Prompt | None:
     try:
         action = core.store.task(task_id).action
     except NotFound:
-        return False
-    if not isinstance(action, Prompt):
-        return False
-    return Judge(core.config, allow=action.allow).judge(draft).verdict == "auto"
+        return None
+    return action if isinstance(action, Prompt) else None

@@ -5,6 +5,7 @@ Everything here happens inside the caller's transaction.
 
 from __future__ import annotations
 
+from errands.engine.approval.answers import offered
 from errands.engine.notices.outbox import enqueue
 from errands.model.approval import digest, evidence_text
 from errands.model.record import evolve
@@ -32,6 +33,7 @@ def ask(
     more = {
         "approval": question.id,
         "reasons": [each.text for each in reasons],
+        "answers": [each.name for each in offered(task, reasons)],
         "expires_at": plain_value(question.expires_at),
     }
     why = reasons_text(reasons)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.approval.tool_grants import reasons_for_grants
 from errands.judge.evidence.evidence import DEFAULT_PATH
 from errands.judge.evidence.local_workspace import TEMPORARY, LocalWorkspace
 from errands.judge.judge import judge
@@ -81,7 +82,12 @@ class Judge:
             watch = watched_line(draft.on)
         if draft.prompt is not None:
             prompt = Prompt(
-                text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment="", allow=draft.allow
+                text=draft.prompt,
+                agent=draft.agent or "",
+                cwd=cwd,
+                environment="",
+                allow=draft.allow,
+                allow_tools=draft.allow_tools,
             )
             if watch:
                 prompt = evolve(prompt, env=draft.env, watch=watch)
@@ -104,7 +110,7 @@ class Judge:
             return self._judged(action, environ, {})
         # A prompt does nothing by itself, and every call of its agent is judged; but a person decides about
         # what the agent is allowed from the start, and the command that watches for its event is run.
-        grants = _grants(action)
+        grants = reasons_for_grants(action)
         if not action.watch:
             judgement = Judgement(verdict="ask" if grants else "auto", reasons=grants)
             return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
@@ -265,14 +271,6 @@ class _Witness:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         self.repositories.append(self.here.repositories(directory))
         return self.here.git_dangers(directory)
-
-
-def _grants(prompt: Prompt) -> tuple[Reason, ...]:
-    """Return what an agent may do without asking, as reasons to ask about it first."""
-    read_rules(allow=prompt.allow)  # refuse a rule that would allow anything
-    return tuple(
-        Reason(text=f"lets the agent run `{rule}` without asking", kind="grant") for rule in prompt.allow
-    )
 
 
 def denied(judgement: Judgement) -> Denied:

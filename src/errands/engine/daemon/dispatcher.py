@@ -16,6 +16,7 @@ from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.approval import evidence_of, is_unasked
 from errands.model.run import Run
 from errands.model.task import Task
+from errands.model.trigger import recurring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ class Dispatcher:
         since = max(filter(None, (task.approved_at, task.due_at, run.created_at)))
         if not said and not is_unasked(task) and now - since > within:
             said = [f"it was approved {utc_text(since)} and did not start in time"]
+        if not said and task.approved_by is None and recurring(task.trigger) is not None:
+            said = ["its approval was withdrawn"]
         if said:
             ask_again(self._store, task, run, fresh, said, now=now, within=within)
             self._asked.append(task.id)

@@ -61,6 +61,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         model=model,
         tools=draft.tools,
         allow=draft.allow,
+        allow_tools=draft.allow_tools,
         depth=depth,
         budget={**settings.get("budget", {}), **draft.budget},
         fork=fork,

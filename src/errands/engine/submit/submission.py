@@ -148,7 +148,7 @@ class Submitter:
         again = _without_evidence(again)
         self._store.rejudge(again, now=now)
         run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
-        self._note(again, run.number, reasons, way, now)
+        self._note(again, run.number, reasons, way or "judge", now)  # an earlier consent is recorded already
         self._wait(again, run, now)
         create_log(self._runs_dir, again, run)
 
@@ -276,11 +276,11 @@ class Submitter:
     def _note(
         self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
     ) -> Approval | None:
-        """Record the question about a task, or the consent it came with."""
+        """Record the question about a task, or the consent it came with: also what an agent passed on."""
         within = self._config.approval.expires
         if task.state == "proposed":
             return ask(self._store, task, run, reasons, now=now, within=within)
-        if way in ("typed", "yes"):
+        if way in ("typed", "yes") or (way is None and not isinstance(task.action, Shell)):
             scope = scope_of(task, "once")
             self._store.ask(task, run, reasons, now=now, expires_at=now + within, granted=scope)
         return None

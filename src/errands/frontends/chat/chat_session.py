@@ -26,6 +26,7 @@ from errands.model.approval import chosen_scope
 from errands.model.errors import ErrandsError
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
+from errands.model.text.answers import NO
 from errands.model.text.sanitise import line as one_line
 from errands.model.view import View
 from errands.ports.store import Query
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 # Returns what carries out the command in a line, or None for a message.
 FindCommand = Callable[["ChatSession", str], Callable[[], None] | None]
 
-YES, NO = ("y", "yes"), ("n", "no")
 MOST_ALONE = 5  # turns that the agent takes by itself before it waits for the person
 LOOK_AGAIN = 0.2  # seconds between two looks at whether it may
 CONTINUE = (
@@ -47,7 +47,6 @@ CONTINUE = (
     "above. Go on if you said what you would do then, or if they wait for the result; otherwise just tell "
     "them the result in a sentence or two. This approves nothing.]"
 )
-QUESTION = "Start it? [y/N] "
 
 
 class ChatSession:
@@ -91,11 +90,11 @@ class ChatSession:
 
     @property
     def prompt(self) -> str:
-        """What the input line begins with: it names the question that `y` or `n` would answer."""
+        """What the input line begins with: it names the question that a letter would answer."""
         if self.asking is not None:
-            return QUESTION
+            return self.questions.prompt(self.asking)
         question = self.questions.oldest
-        return "> " if question is None else f"{question[0]} [y/n] > "
+        return "> " if question is None else f"{question[0]} [{self.questions.letters(question[0])}] > "
 
     def enter(self, line: str, about: tuple[str, int] | None = None) -> None:
         """Handle a line: an answer to a question, a command, or a message to the agent.
@@ -109,8 +108,8 @@ class ChatSession:
                 return
             if not line.strip():
                 return
-            if about is not None and line.strip().lower() in (*YES, *NO):
-                self.questions.decide(*about, yes=line.strip().lower() in YES)
+            if about is not None and (answer := self.questions.typed(line, about[0])) is not None:
+                self.questions.decide(*about, yes=answer is not NO, scope=answer.scope or "once")
                 return
             command = self._find_command(self, line)
             if command is not None:
@@ -215,7 +214,8 @@ class ChatSession:
         """Take a line as the answer about the command just typed; anything but yes rejects it."""
         task_id, self.asking = self.asking, None
         assert task_id is not None
-        self.questions.answer(task_id, yes=line.strip().lower() in YES)
+        scope = None if (answer := self.questions.typed(line, task_id)) is None else answer.scope
+        self.questions.answer(task_id, yes=scope is not None, scope=scope or "once")
 
     # The conversation.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.engine.approval.answers import answers_to
 from errands.engine.engine import Engine
 from errands.frontends.chat.command_line import CommandLine
 from errands.frontends.chat.messages import frame
@@ -9,11 +10,13 @@ from errands.frontends.chat.output import Output
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue
+from errands.model.text.answers import NO, ONCE, answer_to, keys, prompt, reach, spoken
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.approval import Scope
+    from errands.model.text.answers import Answer
 
 FRONTEND = "chat"
 
@@ -31,6 +34,7 @@ class Questions:
         self._is_person = is_person
         self._open: dict[str, int] = {}
         self._shown: set[int] = set()
+        self._offered: dict[int, tuple[Answer, ...]] = {}
         self.rejected: set[str] = set()  # tasks that were rejected here, which need not be reported
 
     @property
@@ -53,7 +57,8 @@ class Questions:
             return
         self.note(task_id, number)
         look = self._output.look
-        how = f"This needs your approval: y or n, or later /approve {task_id} or /reject {task_id}"
+        letters = spoken(self._answers(task_id)) or "y or n"
+        how = f"This needs your approval: {letters}, or later /approve {task_id} or /reject {task_id}"
         shown = [*self._line.describe(task_id, look), look.paint(how, "bold")]
         self._output.lines(*frame(task_id, shown, look))
 
@@ -61,6 +66,28 @@ class Questions:
         """Note a question that the person sees."""
         self._shown.add(number)
         self._open[task_id] = number
+
+    def typed(self, line: str, task_id: str) -> Answer | None:
+        """Return the answer to the question about a task that a line is; None for any other line."""
+        return answer_to(line, self._answers(task_id))
+
+    def prompt(self, task_id: str) -> str:
+        """Return the input line that asks about a command just typed."""
+        return prompt(self._answers(task_id))
+
+    def letters(self, task_id: str) -> str:
+        """Return the letters that answer the question about a task; none of them is the default."""
+        return keys(self._answers(task_id)).lower()
+
+    def _answers(self, task_id: str) -> tuple[Answer, ...]:
+        """Return the answers that are offered here; the input line is drawn often, so they are kept."""
+        number = self._open.get(task_id, 0)
+        if number not in self._offered:
+            question = self._engine.question(task_id)
+            if question is None or question.id != number:
+                return (ONCE, NO)
+            self._offered[number] = answers_to(self._engine, question)
+        return self._offered[number]
 
     def answer(self, prefix: str, *, yes: bool, scope: Scope = "once", note: str = "") -> None:
         """Approve or reject a task; without an id, the one that the only open question is about."""
@@ -88,7 +115,9 @@ class Questions:
             by = self._who if self._is_person else f"{self._who}{SAID_YES}"  # which approval.yes can forbid
             self._engine.approve(task_id, by=by, door=FRONTEND, question=number, scope=scope)
             effect = {"proposed": "", "failed": "; it runs again, without its sandbox"}.get(before)
-            said = f"allowed; {task_id} continues" if effect is None else f"approved {task_id}{effect}"
+            said = f"approved {task_id}{reach(scope)}{effect}"
+            if effect is None:
+                said = f"allowed{reach(scope)}; {task_id} continues"
         else:
             self.rejected.add(task_id)
             self._engine.reject(task_id, by=self._who, door=FRONTEND, question=number, note=note)

@@ -26,7 +26,8 @@ from errands.frontends.discord.commands import FRONTEND, NOT_ALLOWED, Commands, 
 from errands.frontends.discord.conversation import Conversations
 from errands.http import proxy_of
 from errands.model.errors import ErrandsError
-from errands.model.notices.delivery import ANSWER_SIGNS, AnswerToken, read_answer_token
+from errands.model.notices.delivery import NO_SIGN, YES_SIGN, AnswerToken, read_answer_token
+from errands.model.text.answers import NO, reach
 from errands.ports.store import Query
 
 MAX_HISTORY = 50  # messages searched for answers given while the bot was not connected
@@ -108,11 +109,11 @@ class Bot(discord.Client):
         return user_id in self._allowed
 
     async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
-        answer = ANSWER_SIGNS.get(payload.emoji.name or "")
-        if answer is None or self.user is None or payload.user_id == self.user.id:
-            return
+        sign = payload.emoji.name or ""
+        if sign not in (YES_SIGN, NO_SIGN) or self.user is None or payload.user_id == self.user.id:
+            return  # without fetching the message
         message = await self.get_partial_messageable(payload.channel_id).fetch_message(payload.message_id)
-        token = self._answer_token(message, answer)
+        token = self._reaction_token(message, sign)
         if token is None:
             return
         if not self.is_allowed(payload.user_id):
@@ -127,7 +128,7 @@ class Bot(discord.Client):
             return
         pressed: Mapping[str, Any] = dict(interaction.data or {})
         token = read_answer_token(str(pressed.get("custom_id", "")))
-        if token is None or token != self._answer_token(interaction.message, token.answer):
+        if token is None or token not in self._answer_tokens(interaction.message):
             return
         if not self.is_allowed(interaction.user.id):
             await interaction.response.send_message(NOT_ALLOWED, ephemeral=True)
@@ -139,11 +140,11 @@ class Bot(discord.Client):
         """Approve or reject; return what to write beneath the question."""
         by = person(user)
         try:
-            if token.answer == "approve":
-                self.engine.approve(token.task_id, by=by, door=FRONTEND, question=token.question)
-                return f"✅ approved by {user.name}"
+            if (scope := token.answer.scope) is not None:
+                self.engine.approve(token.task_id, by=by, door=FRONTEND, scope=scope, question=token.question)
+                return f"{YES_SIGN} approved{reach(scope)} by {user.name}"
             self.engine.reject(token.task_id, by=by, door=FRONTEND, question=token.question)
-            return f"❌ dismissed by {user.name}"
+            return f"{NO_SIGN} rejected by {user.name}"
         except ErrandsError as error:
             return f"⚠️ {error}"
 
@@ -151,16 +152,20 @@ class Bot(discord.Client):
         """Write the result beneath a question and remove its buttons."""
         await message.edit(content=_with(message, result), view=None)
 
-    def _answer_token(self, message: discord.Message, answer: str) -> AnswerToken | None:
-        """Return the token of this answer in a message, if we wrote the message."""
+    def _answer_tokens(self, message: discord.Message) -> list[AnswerToken]:
+        """Return the answers that a message offers, if we wrote it."""
         if self.user is None or message.author.id != self.user.id:
+            return []
+        parts = [part for row in message.components for part in getattr(row, "children", ())]
+        found = [read_answer_token(getattr(part, "custom_id", None) or "") for part in parts]
+        return [each for each in found if each is not None]
+
+    def _reaction_token(self, message: discord.Message, sign: str) -> AnswerToken | None:
+        """Return the answer that a reaction stands for: the no, or the yes that reaches the least."""
+        if sign not in (YES_SIGN, NO_SIGN):
             return None
-        for row in message.components:
-            for part in getattr(row, "children", ()):
-                token = read_answer_token(getattr(part, "custom_id", None) or "")
-                if token is not None and token.answer == answer:
-                    return token
-        return None
+        is_no = sign == NO_SIGN
+        return next((each for each in self._answer_tokens(message) if (each.answer is NO) == is_no), None)
 
     async def _catch_up(self) -> None:
         """Handle the reactions that were given while the bot was not connected."""
@@ -186,7 +191,7 @@ class Bot(discord.Client):
 
     async def _handle_reactions(self, message: discord.Message, asked: Iterable[tuple[str, int]]) -> None:
         for reaction in message.reactions:
-            token = self._answer_token(message, ANSWER_SIGNS.get(str(reaction.emoji), ""))
+            token = self._reaction_token(message, str(reaction.emoji))
             if token is None or (token.task_id, token.question) not in asked:
                 continue
             async for user in reaction.users():

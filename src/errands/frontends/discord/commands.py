@@ -13,10 +13,16 @@ from errands.engine.engine import Engine
 from errands.frontends.discord.option_parameters import command as command_with_options
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.errors import BadValue, ErrandsError
+from errands.model.notices.delivery import NO_SIGN, YES_SIGN
 from errands.model.options.draft import Draft
+from errands.model.text.answers import ANSWERS, BY_NAME, reach
 from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.approval import Scope
 
 FRONTEND = "discord"
 MAX_LISTED = 15  # tasks
@@ -57,7 +63,6 @@ class Commands:
         )  # fmt: skip
         self._add_lists(tree)
         for name, description, act in (
-            ("approve", "Approve a proposed task", self._approve),
             ("reject", "Reject a proposed task", self._reject),
             ("cancel", "Cancel a task", self._cancel),
             ("pause", "Pause a recurring task", self._pause),
@@ -72,6 +77,15 @@ class Commands:
         async def tasks(interaction: discord.Interaction) -> None:
             query = Query(limit=MAX_LISTED, with_commands=False)
             await self._reply(interaction, lambda: task_list(self._engine.list(query)))
+
+        @tree.command(name="approve", description="Approve a proposed task")
+        @app_commands.describe(answer="how far the approval reaches; default: once")
+        @app_commands.choices(
+            answer=[app_commands.Choice(name=each.label, value=each.name) for each in ANSWERS if each.scope]
+        )
+        async def approve(interaction: discord.Interaction, task: str, answer: str = "once") -> None:
+            scope = BY_NAME[answer].scope or "once"
+            await self._reply(interaction, lambda: self._approve(task, person(interaction.user), scope))
 
         @tree.command(name="show", description="Show one task and the end of its output")
         async def show(interaction: discord.Interaction, task: str) -> None:
@@ -136,13 +150,14 @@ class Commands:
 
     # One task.
 
-    def _approve(self, task: str, by: str) -> str:
+    def _approve(self, task: str, by: str, scope: Scope) -> str:
         view = for_approval(self._engine, task, by=by, door=FRONTEND)
         number = view.question.id if view.question else None
-        return f"✅ `{self._engine.approve(view.id, by=by, door=FRONTEND, question=number).id}` is approved"
+        view = self._engine.approve(view.id, by=by, door=FRONTEND, scope=scope, question=number)
+        return f"{YES_SIGN} `{view.id}` is approved{reach(scope)}"
 
     def _reject(self, task: str, by: str) -> str:
-        return f"❌ `{self._engine.reject(task, by=by, door=FRONTEND).id}` is rejected"
+        return f"{NO_SIGN} `{self._engine.reject(task, by=by, door=FRONTEND).id}` is rejected"
 
     def _cancel(self, task: str, by: str) -> str:
         [view] = self._engine.cancel([task], by=by)

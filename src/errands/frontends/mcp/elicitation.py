@@ -7,19 +7,20 @@ so it does after a no that comes faster than a person can read: programs without
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
-from errands.engine.actor import LAUNCHED
+from errands.engine.approval.answers import answers_to
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.client import Client
 from errands.frontends.mcp.frontend import NAME, Frontend
 from errands.model.action import Shell
-from errands.model.approval import Approval, chosen_scope
+from errands.model.approval import Approval
 from errands.model.errors import ErrandsError
+from errands.model.text.answers import BY_NAME, ONCE, Answer
 from errands.model.text.sanitise import line
 
 _LOG = logging.getLogger("errands.mcp")
@@ -39,21 +40,13 @@ _SCHEMA: dict[str, Any] = {
     },
     "required": [_APPROVE],
 }
-_SCOPES = {
-    "type": "string",
-    "title": "How often",
-    "description": "once, or in the rest of the agent's task again without asking",
-    "enum": ["once", "task"],
-    "default": "once",
-}
-_AGENT_SCHEMA = {**_SCHEMA, "properties": {**_SCHEMA["properties"], _SCOPE: _SCOPES}}
 
 
 def open_questions(frontend: Frontend, call: Call) -> list[Approval]:
     """List the open questions about what a call launched or waits for that no person was asked yet."""
     waiting = list(call.asking)
     tool = frontend.tool(call.caller, call.tool)
-    if call.reply is not None and tool is not None and tool.may_need_approval:
+    if call.reply is not None and tool is not None and tool.launches:
         waiting += call.reply.proposed
     found = map(frontend.engine.engine.question, dict.fromkeys(waiting))
     return [
@@ -81,9 +74,23 @@ def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
         what, shown = f"What the agent of task {view.id} wants to do next", []
     reasons = [f"- {line(each.text)}" for each in question.reasons]
     text = [f"{what} needs your approval:", "", *shown, "", f"in {line(view.cwd)}", *reasons]
-    is_of_an_agent = view.state != "proposed" or view.created_by.startswith(LAUNCHED)
-    schema = _AGENT_SCHEMA if is_of_an_agent else _SCHEMA
+    schema = _schema(answers_to(frontend.engine.engine, question))
     return ElicitRequestFormParams(message="\n".join(text), requested_schema=schema)
+
+
+def _schema(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the fields of a form: a yes or no and, if there is a choice, how far a yes reaches."""
+    scopes = {each.name: each.label for each in answers if each.scope is not None}
+    if len(scopes) < 2:
+        return _SCHEMA
+    chosen = {
+        "type": "string",
+        "title": "How often",
+        "description": ", ".join(f"{name}: {label}" for name, label in scopes.items()),
+        "enum": [*scopes],
+        "default": next(iter(scopes)),
+    }
+    return {**_SCHEMA, "properties": {**_SCHEMA["properties"], _SCOPE: chosen}}
 
 
 def requests(frontend: Frontend, questions: list[Approval]) -> dict[str, ElicitRequest]:
@@ -103,7 +110,7 @@ def answer(frontend: Frontend, call: Call, client: Client, question: Approval, r
     engine, by = frontend.engine.engine, frontend.person(call.caller)
     try:
         if agreed is True:
-            scope = chosen_scope(task=(result.content or {}).get(_SCOPE) == "task", always=False)
+            scope = BY_NAME.get(str((result.content or {}).get(_SCOPE)), ONCE).scope or "once"
             engine.approve(question.task_id, by=by, door=NAME, scope=scope, question=question.id)
         else:
             note = f"declined in {client.name}"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from errands.dialects.opencode import OpenCode
 from errands.dialects.tool_context import GENERAL
 from errands.engine.actor import actor, enclosing_run
+from errands.engine.approval.answers import answers_to
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
 from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.http import AsyncClient, HttpError
+from errands.model.approval import Approval
 from errands.model.errors import AgentUnavailable, ErrandsError
+from errands.model.text.answers import Answer
 from errands.model.view import View
 from errands.ports.dialect import Caller, Reply
 
@@ -96,8 +99,8 @@ class Calls:
         )
 
     def _is_asking(self, tool: str) -> bool:
-        """Return whether a tool asks for approval; reading about a proposal asks for nothing."""
-        return any(each.name == tool and each.may_need_approval for each in self._dialect.all_tools)
+        """Return whether what a tool proposes is asked about at once."""
+        return any(each.name == tool and each.launches for each in self._dialect.all_tools)
 
     def _may_answer(self) -> bool:
         """Return whether a person can be asked through OpenCode: never from inside a run."""
@@ -110,12 +113,13 @@ class Calls:
         question = view.question
         if question is None or len(view.command) > _LONGEST_COMMAND or "\n" in view.command:
             return None  # everything must be seen before it is approved: it is answered elsewhere
-        reasons = [each.text for each in question.reasons]
-        said = await self._ask(number, {"command": view.command, "reasons": reasons})
+        *answers, _ = answers_to(engine, question)
+        said = await self._ask(number, _shown(view.command, question, answers))
         by = f"{actor(self._environ)} ({FRONTEND})"
         try:
-            if said.get("answer") == "yes":
-                engine.approve(task_id, by=by, door=FRONTEND, question=question.id)
+            if said.get("answer") in ("yes", "always"):
+                scope = answers[-1 if said["answer"] == "always" else 0].scope or "once"
+                engine.approve(task_id, by=by, door=FRONTEND, scope=scope, question=question.id)
             elif said.get("answer") == "no":
                 words = str(said.get("words") or "")
                 note = f"declined in OpenCode{f': {words}' if words else ''}"
@@ -140,6 +144,14 @@ class _OwnedEngine(IdempotentEngine):
 
     async def ask(self, text: str, /, **options: Any) -> View:
         return await super().ask(text, **{"owner": self.owner, **options})
+
+
+def _shown(command: str, question: Approval, answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return what OpenCode shows; of the two yeses in its dialog, `always` reaches as far as possible."""
+    reasons = [each.text for each in question.reasons]
+    if len(answers) > 1:
+        reasons.append(f"always: {answers[-1].label.lower()}")
+    return {"command": command, "reasons": reasons}
 
 
 def _model(model: Mapping[str, str] | None) -> str:

@@ -19,15 +19,18 @@ from pydantic_core import SchemaValidator, core_schema
 
 from errands import dialects
 from errands.engine.actor import actor
+from errands.engine.approval.answers import answers_to
 from errands.engine.async_engine import AsyncEngine
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.model.errors import AlreadyResolved, Drifted, ErrandsError, IllegalMove
+from errands.model.text.answers import ANSWERS, BY_NAME, ONCE
 from errands.model.text.json_text import plain_text
 from errands.model.view import View
 from errands.ports.dialect import Caller, Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.approval import Scope
     from errands.ports.dialect import EngineApi
 
 FRONTEND = "toolset"
@@ -102,7 +105,7 @@ class BackgroundToolset(AbstractToolset[Any]):
             reply = await self._call(ctx, name, tool_args, key)
         if may_ask and reply.proposed and self._defers:
             (view,) = await self.engine.list(ids=reply.proposed[:1])
-            raise ApprovalRequired(metadata=_question(view))
+            raise ApprovalRequired(metadata=self._question(view))
         if reply.failed:
             raise ToolFailed(reply.text)
         return reply.text if reply.content is None else dict(reply.content)
@@ -112,7 +115,7 @@ class BackgroundToolset(AbstractToolset[Any]):
             name=tool.name,
             description=tool.description,
             parameters_json_schema=dict(tool.parameters),
-            kind="unapproved" if self._requires_approval and _launches(tool) else "function",
+            kind="unapproved" if self._requires_approval and tool.launches else "function",
             metadata={"reads_only": tool.reads_only, "destructive": tool.destructive},
         )
 
@@ -142,13 +145,29 @@ class BackgroundToolset(AbstractToolset[Any]):
             await self._withdraw(ctx, proposed)
         for view in mine:
             try:
-                await self.engine.approve(view.id, by=self._approver, question=_question_shown(ctx, view))
+                await self.engine.approve(
+                    view.id, by=self._approver, scope=_scope(ctx), question=_question_shown(ctx, view)
+                )
             except Drifted:
                 (now,) = await self.engine.list(ids=[view.id])
-                raise ApprovalRequired(metadata=_question(now)) from None
+                raise ApprovalRequired(metadata=self._question(now)) from None
             except ErrandsError as error:
                 raise ToolFailed(str(error)) from None
         return bool(mine)
+
+    def _question(self, view: View) -> dict[str, Any]:
+        """Return what a person has to see before they approve, and the answers by name."""
+        asked = view.question
+        answers = () if asked is None else answers_to(self.engine.engine, asked)
+        return {
+            "task": view.id,
+            "command": view.command,
+            "cwd": view.cwd,
+            "description": view.description,
+            "reasons": [] if asked is None else [each.text for each in asked.reasons],
+            "approval": None if asked is None else asked.id,
+            "answers": {each.name: each.label for each in answers},
+        }
 
     async def _withdraw(self, ctx: RunContext[Any], proposed: Sequence[View]) -> None:
         """Cancel what a call has proposed, now that a person wants it with other arguments."""
@@ -205,21 +224,14 @@ def history(ctx: RunContext[Any]) -> list[str]:
     return past
 
 
-def _launches(tool: Tool) -> bool:
-    return not tool.reads_only and not tool.destructive
-
-
-def _question(view: View) -> dict[str, Any]:
-    """Return what a person has to see before they approve."""
-    reasons = () if view.question is None else view.question.reasons
-    return {
-        "task": view.id,
-        "command": view.command,
-        "cwd": view.cwd,
-        "description": view.description,
-        "reasons": [each.text for each in reasons],
-        "approval": None if view.question is None else view.question.id,
-    }
+def _scope(ctx: RunContext[Any]) -> Scope:
+    """Return how far the person's yes reaches: `answer` in the metadata that the program passes, or once."""
+    shown = ctx.tool_call_metadata
+    name = str(shown.get("answer", ONCE.name)) if isinstance(shown, dict) else ONCE.name
+    if name not in BY_NAME or (scope := BY_NAME[name].scope) is None:
+        names = ", ".join(each.name for each in ANSWERS if each.scope is not None)
+        raise ToolFailed(f"unknown answer {name!r} in the metadata of the approval; there are: {names}")
+    return scope
 
 
 def _question_shown(ctx: RunContext[Any], view: View) -> int | None:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from errands.model.notices.result import SHELL, cut, quoted_result
 from errands.model.record import record
 from errands.model.states import SIGNS
+from errands.model.text.answers import ANSWERS, NO, ONCE
 from errands.model.text.duration import spoken
 from errands.model.text.json_text import plain_text
 from errands.model.text.naming import is_task_id
@@ -21,13 +22,12 @@ from errands.model.text.sanitise import fence, line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any
 
     from errands.model.notices.notice import Address, Notice
     from errands.model.notices.result import Hints
+    from errands.model.text.answers import Answer
     from errands.model.text.mask import Mask
-
-    Answer = Literal["approve", "reject"]
 
 FEW = 3  # up to this many notices are sent one by one
 SHORTEST = 64  # bytes of a digest's line: an id, a state and a sign
@@ -37,7 +37,10 @@ NO_CONSENT = (
     "no question and approves nothing."
 )
 _TOKEN = "errands"
-ANSWER_SIGNS: dict[str, Answer] = {"✅": "approve", "❌": "reject"}
+# Answers in the ids of buttons, where they are not called by their names.
+_WORDS = {"once": "approve", "no": "reject"}
+# Reactions: the yes that reaches the least, and the no. Buttons offer every answer.
+YES_SIGN, NO_SIGN = "✅", "❌"
 
 
 @record
@@ -52,14 +55,16 @@ class AnswerToken:
     question: int
 
     def __str__(self) -> str:
-        return f"{_TOKEN}:{self.answer}:{self.task_id}:{self.question}"
+        word = _WORDS.get(self.answer.name, self.answer.name)
+        return f"{_TOKEN}:{word}:{self.task_id}:{self.question}"
 
 
 def read_answer_token(text: str) -> AnswerToken | None:
     """Parse what `str` returned; None for anything else."""
     match text.split(":"):
-        case [prefix, "approve" | "reject" as answer, task_id, number] if prefix == _TOKEN:
-            if is_task_id(task_id) and number.isdecimal() and number.isascii():
+        case [prefix, word, task_id, number] if prefix == _TOKEN:
+            answer = next((each for each in ANSWERS if _WORDS.get(each.name, each.name) == word), None)
+            if answer and is_task_id(task_id) and number.isdecimal() and number.isascii():
                 return AnswerToken(answer=answer, task_id=task_id, question=int(number))
     return None
 
@@ -90,6 +95,16 @@ class Delivery:
     def question(self) -> tuple[str, int] | None:
         """The task that waits for approval, and the number of the question, if this asks one."""
         return None if self.is_digest else question_of(self.notices[0])
+
+    @property
+    def answers(self) -> tuple[AnswerToken, ...]:
+        """The answers to its question: the yes that reaches the least first, the no last."""
+        if self.question is None:
+            return ()
+        task_id, number = self.question
+        names = facts_of(self.notices[0]).get("answers") or (ONCE.name, NO.name)
+        found = [each for each in ANSWERS if each.name in names]
+        return tuple(AnswerToken(answer=each, task_id=task_id, question=number) for each in found)
 
 
 def delivery_of(notices: Sequence[Notice]) -> Delivery:

@@ -74,6 +74,7 @@ class Draft:
     model: str | None = None
     tools: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
+    allow_tools: tuple[str, ...] = ()
     fork: str | None = None
     budget: Mapping[str, int] = {}
     environ: Mapping[str, str] | None = None

@@ -94,5 +94,6 @@ class PromptOptions(CommonOptions, total=False):
     model: str | None
     tools: str | Iterable[str] | None
     allow: str | Iterable[str] | None
+    allow_tools: str | Iterable[str] | None
     fork: str | None
     budget: Mapping[str, int] | None

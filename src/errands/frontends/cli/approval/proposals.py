@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 
 from errands.frontends.cli.approval.caller import is_person
-from errands.frontends.cli.approval.confirm import answered, question, visible
+from errands.frontends.cli.approval.confirm import question, typed, visible
 from errands.frontends.cli.display.format import ago, now, reported
 from errands.model.action import written
+from errands.model.text.answers import NO, ONCE, answer_to, prompt
 from errands.text import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
+    from errands.model.text.answers import Answer
     from errands.model.view import View
 
 # The question shows scripts of up to this many bytes and lines.
@@ -66,19 +68,23 @@ def ask(context: Context, view: View) -> View | None:
     The task is already stored, so what they see is what would run.
     """
     from errands.engine.actor import actor
+    from errands.engine.approval.answers import answers_to
 
-    by, number, yes = actor(context.environ), view.question.id if view.question else None, False
+    by, asked = actor(context.environ), view.question
+    number = None if asked is None else asked.id
+    answers = (ONCE, NO) if asked is None else answers_to(context.engine, asked)
+    answer: Answer | None = None
     try:
-        yes = answered(_prompt(context, context.engine.get(view.id)))
+        answer = answer_to(typed(_prompt(context, context.engine.get(view.id), answers)), answers)
     except KeyboardInterrupt:
         pass  # a no, before the question was there
-    if yes:
-        return context.engine.approve(view.id, by=by, door="terminal", question=number)
+    if answer is not None and answer.scope is not None:
+        return context.engine.approve(view.id, by=by, door="terminal", scope=answer.scope, question=number)
     context.engine.reject(view.id, by=by, door="terminal", question=number)
     return None
 
 
-def _prompt(context: Context, view: View) -> str:
+def _prompt(context: Context, view: View, answers: Sequence[Answer]) -> str:
     look = context.error_look
     lines = ["", look.paint(_headline(view), "bold"), "", *question(facts_of(context, view), look), ""]
     try:
@@ -86,7 +92,7 @@ def _prompt(context: Context, view: View) -> str:
     except OSError:
         seen = 24
     whole = "" if len(lines) < seen else f" Scroll up: these are {len(lines)} lines."
-    return "\n".join([*lines, f"Start it?{whole} [y/N] "])
+    return "\n".join([*lines, prompt(answers, more=whole)])
 
 
 def _headline(view: View) -> str:

@@ -260,7 +260,8 @@ class Shared {
     this.asked.delete(ctx.callID)
     this.replied.delete(asked?.id)
     if (!asked || !replied || replied.at - asked.at < LEAST) return { answer: "none" }
-    if (passed && ["once", "always"].includes(replied.reply)) return { answer: "yes" }
+    const yes = { once: "yes", always: "always" }[replied.reply]
+    if (passed && yes) return { answer: yes }
     return replied.reply === "reject" ? { answer: "no", words } : { answer: "none" }
   }
 }

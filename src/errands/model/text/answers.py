@@ -1,0 +1,76 @@
+"""Answers: what a person can say to a question, in the same words in every frontend.
+
+A yes counts once, for the rest of a task, or always; which of them a question offers is decided in
+`engine/approval/answers.py`.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from errands.model.approval import Scope
+
+    AnswerName = Literal["once", "task", "always", "no"]
+
+
+@record
+class Answer:
+    """`key` is the letter to type, `label` what a button says, `short` the same beside its letter.
+
+    `scope` is how far a yes reaches; a no has none.
+    """
+
+    name: AnswerName
+    key: str
+    label: str
+    short: str
+    scope: Scope | None = None
+
+
+ONCE = Answer(name="once", key="y", label="Approve once", short="once", scope="once")
+TASK = Answer(name="task", key="t", label="Approve for this task", short="for this task", scope="task")
+ALWAYS = Answer(name="always", key="a", label="Always approve", short="always", scope="always")
+NO = Answer(name="no", key="n", label="Reject", short="no")
+ANSWERS = (ONCE, TASK, ALWAYS, NO)
+BY_NAME: dict[str, Answer] = {each.name: each for each in ANSWERS}
+
+
+def prompt(offered: Sequence[Answer], *, more: str = "") -> str:
+    """Return the line that a person answers: `Start it? y once, a always, n no [y/a/N] `."""
+    meanings = f" {said}" if (said := spoken(offered)) else ""
+    return f"Start it?{more}{meanings} [{keys(offered)}] "
+
+
+def reach(scope: Scope) -> str:
+    """Return how far a yes reaches, to follow `approved`; empty for once."""
+    return "" if scope == "once" else f" {BY_NAME[scope].short}"
+
+
+def keys(offered: Sequence[Answer]) -> str:
+    """Return the letters of a question's answers, the default in upper case: `y/t/a/N`."""
+    letters = [_key(each, offered) for each in offered]
+    return "/".join([*letters[:-1], letters[-1].upper()])
+
+
+def spoken(offered: Sequence[Answer]) -> str:
+    """Return what each letter means: `y once, a always, n no`; empty for a plain yes or no."""
+    if len(offered) < 3 and offered[0] is ONCE:
+        return ""
+    return ", ".join(f"{_key(each, offered)} {each.short}" for each in offered)
+
+
+def answer_to(typed: str, offered: Sequence[Answer]) -> Answer | None:
+    """Return the answer that a person typed; None if it is not one of those that were offered."""
+    word = typed.strip().lower()
+    word = {"yes": "y", "no": "n"}.get(word, word)
+    return next((each for each in offered if word == _key(each, offered)), None)
+
+
+def _key(answer: Answer, offered: Sequence[Answer]) -> str:
+    """Return the letter of an answer: `y` is always the yes that reaches the least."""
+    return "y" if answer is offered[0] else answer.key
