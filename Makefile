@@ -22,6 +22,7 @@ demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 
 test: $(VENV) ## Run the tests of our own code, a minute of chaos included
 	-@tools/apt bubblewrap
+	-@tools/apt strace
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --ignore tests/clients
 
@@ -47,8 +48,11 @@ bench: $(VENV) ## Measure speed, memory and scale against peers
 chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 	@$(BIN)/python -m tests.chaos
 
-fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the judge lets pass
+fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and count effects
+	@tools/apt bubblewrap
+	@tools/apt strace
 	@$(BIN)/python -m tests.fuzz.fuzz
+	@$(BIN)/python -m tests.fuzz.traced
 
 conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
 	@$(BIN)/python -m pytest -q tests/clients/test_conformance.py

@@ -12,6 +12,7 @@ from pathlib import Path
 CORPUS = Path(__file__).with_name("corpus.jsonl")
 UNSEEN = Path(__file__).with_name("unseen.jsonl")
 PASSED = Path(__file__).with_name("passed.jsonl")
+ADVISORIES = Path(__file__).with_name("advisories.jsonl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.fuzz.lines import CORPUS, PASSED, UNSEEN, read
+from tests.fuzz.lines import ADVISORIES, CORPUS, PASSED, UNSEEN, read
 from tests.fuzz.operators.constructs import CONSTRUCTS
 from tests.fuzz.operators.joins import JOINS, can_be_beside
 from tests.fuzz.operators.signs import SIGNS
@@ -44,7 +44,7 @@ class Mutants:
     """An endless supply."""
 
     def __init__(self, seed: int) -> None:
-        lines = [*read(CORPUS), *read(UNSEEN), *read(PASSED)]
+        lines = [*read(CORPUS), *read(UNSEEN), *read(PASSED), *read(ADVISORIES)]
         self._random = Random(seed)
         self._asked = [
             line

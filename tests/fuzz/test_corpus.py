@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from errands.judge.judge import judge
-from tests.fuzz.lines import CORPUS, PASSED, UNSEEN, Line, read
+from tests.fuzz.lines import ADVISORIES, CORPUS, PASSED, UNSEEN, Line, read
 from tests.judge.fake_workspace import FakeWorkspace
 
 pytestmark = [pytest.mark.spec("A1", "A2", "A3")]
@@ -18,7 +18,7 @@ RECOGNISED = 0.98  # of the harmless lines
 def families(*, harmless: bool) -> list[tuple[Path, str]]:
     return [
         (place, family)
-        for place in (CORPUS, UNSEEN, PASSED)
+        for place in (CORPUS, UNSEEN, PASSED, ADVISORIES)
         for family in sorted({line.family for line in read(place) if line.is_harmless == harmless})
     ]
 

@@ -40,7 +40,7 @@ FAMILIES = {
             dirs bash sh dash
         """,
         "system": """
-            uname arch whoami logname hostid tty users groups id who w hostname dnsdomainname uptime nproc
+            uname arch whoami logname hostid tty users groups id who w hostname uptime nproc
             free date cal ps pgrep pidof pstree top lscpu lsblk lsmem lsusb lspci lsmod findmnt vmstat
             iostat mpstat dmesg ss netstat lsof ip ifconfig locale getconf lsb_release sw_vers
         """,

@@ -130,7 +130,26 @@ def _lsof(usage: Usage, workspace: Workspace) -> Reasons:
     for word in usage.operands:
         if word.startswith("+"):
             return unlisted("lsof", word)
+    for word in (*usage.values("-i"), *usage.operands):  # the next word counts as the value of a bare `-i`
+        if "@" in word and not re.fullmatch(r"[^@]*@[\d.:\[\]a-fA-F]*[\d\]](:[\d,-]+)?", word):
+            return ask(f"`lsof` looks up a name over the network: {word}", "network")
     return _numeric(usage, workspace)
+
+
+# The words of a filter, and addresses and ports in digits; any other word may be the name of a host.
+_SOCKET_FILTER = re.compile(
+    r"[=!<>&|]+|(eq|ne|neq|gt|lt|ge|le|and|or|not|state|exclude|dst|src|dport|sport|autobound|all|connected"
+    r"|synchronized|bucket|big|established|syn-sent|syn-recv|fin-wait-[12]|time-wait|closed?|close-wait|last-ack"
+    r"|listen(ing)?|closing)|:?\d+|(\d+\.){1,3}\d+(/\d+)?(:\d+)?|\[[0-9a-fA-F:]+\](:\d+)?|\*"
+)
+
+
+def _ss(usage: Usage, workspace: Workspace) -> Reasons:
+    for operand in usage.operands:
+        for word in re.split(r"[\s()]+", operand):
+            if word and not _SOCKET_FILTER.fullmatch(word):
+                return ask(f"`ss` may look up a name over the network: {word}", "network")
+    return ()
 
 
 def _counted(usage: Usage, workspace: Workspace) -> Reasons:
@@ -197,10 +216,12 @@ PROGRAMS: dict[str, Entry] = {
         options="-h --no-header -u --no-current -s --short -f --from -o --old-style -i --ip-addr -V"
     ),
     "hostname": Program(
-        options="-s --short -f --fqdn --long -d --domain -i --ip-address -I --all-ip-addresses -a --alias -V",
-        refused={"-F --file -b --boot": "sets the name of the host"},
+        options="-s --short -I --all-ip-addresses -V",
+        refused={
+            "-F --file -b --boot": "sets the name of the host",
+            "-f --fqdn --long -d --domain -i --ip-address -a --alias -A --all-fqdns": "asks a name server",
+        },
     ),
-    "dnsdomainname": Program(),
     "uptime": Program(options="-p --pretty -s --since -h -V"),
     "nproc": Program(options="--all --ignore=NUMBER"),
     "free": Program(
@@ -320,6 +341,7 @@ PROGRAMS: dict[str, Entry] = {
             "-r --resolve": "looks up names over the network",
             "-D --diag": "writes a file",
         },
+        check=_ss,
     ),
     "netstat": Program(
         options="""

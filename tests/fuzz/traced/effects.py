@@ -1,0 +1,98 @@
+"""Effects: what a trace says that lines tried to do, and must not have."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from errands.judge.programs import FAMILIES, VERSIONS
+from tests.fuzz.traced.machine import HOME, MARK, PROJECT, SCRATCH, SECRETS, SECRETS_AT_HOME
+
+_CALL = re.compile(r"^(\d+)\s+(\w+)\((.*)\)\s+= (-?\d+|\?)")
+_MARKED = re.compile(rf'chdir\("{MARK}(\d+)"')
+_AT = re.compile(r'(?:AT_FDCWD|\d+)<([^>]*)>, "((?:[^"\\]|\\.)*)"')
+_PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_OF_FILE = re.compile(r"^\d+<([^>]*)>")
+# What may be written: scratch, devices that keep nothing, and the times in git's index, which `git diff`
+# refreshes if it can; behind the walls it cannot.
+_HARMLESS = re.compile(
+    rf"{SCRATCH}(/|$)|/dev/(null|tty|stdout|stderr|zero|full|fd/\d+|ptmx)$|/proc/self/|/dev/pts/|pipe:|socket:"
+    rf"|anon_inode:|{PROJECT}/\.git/index\.lock$"
+)
+_RECURSIVE = re.compile(
+    r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'
+)
+_WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
+_SECRET = {f"{PROJECT}/{each}" for each in SECRETS} | {f"{HOME}/{each}" for each in SECRETS_AT_HOME}
+# What programs of the tables start by themselves, with nothing that a line could decide.
+_HELPERS = frozenset("gzip bzip2 xz zstd less uname dircolors ldd expr basename sed grep cat getopt".split())
+_WRAPPERS = "env nice nohup ionice stdbuf timeout time xargs".split()
+_KNOWN = frozenset((*FAMILIES, *_WRAPPERS, *_HELPERS))
+_LAST = re.compile(r'"([^"]*)"\]')  # the last word that a program is started with
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What line number `line` tried."""
+
+    line: int
+    what: str
+
+
+def effects(trace: str) -> Iterator[Effect]:
+    """Yield every attempt to write, connect, start an unknown program or read a secret."""
+    line, driver = -1, None
+    programs: dict[str, str] = {}  # by process: how its program was started
+    for text in trace.splitlines():
+        found = _CALL.match(text)
+        if found is None:
+            continue
+        pid, call, words, _ = found.groups()
+        if marked := _MARKED.search(text):
+            line, driver = int(marked.group(1)), driver or pid
+        elif line >= 0 and pid != driver and (what := _effect(call, words, programs.get(pid, ""))):
+            yield Effect(line, what)
+        if call == "execve":
+            programs[pid] = words
+
+
+def _effect(call: str, words: str, program: str) -> str:
+    if call == "chdir":
+        return ""
+    if call in ("execve", "execveat"):
+        return _start(words)
+    if call in ("connect", "bind", "sendto", "sendmsg"):
+        is_local = "AF_NETLINK" in words or "nlmsg_len" in words or "nscd/socket" in words
+        return "" if is_local else f"{call} {words[:150]}"
+    if call in ("mount", "ptrace"):
+        return f"{call} {words[:150]}"
+    path = _path(call, words)
+    if call in ("open", "openat", "openat2") and not any(flag in words for flag in _WRITES):
+        # A search of a whole tree opens what it finds there; that is allowed, and shows only what matches.
+        is_search = words[0].isdecimal() or _RECURSIVE.search(program)
+        return f"reads {path}" if path in _SECRET and not is_search else ""
+    return "" if _HARMLESS.match(path) else f"{call} {path}"
+
+
+def _start(words: str) -> str:
+    path = _PATH.search(words)
+    name = path.group(1) if path else words[:100]
+    if os.path.dirname(name) in ("/usr/lib/git-core", "/usr/libexec/git-core"):
+        return ""
+    is_system = name.startswith(("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/", "/usr/local/"))
+    base = os.path.basename(name)
+    last = _LAST.search(words)
+    is_version = last is not None and last.group(1) in VERSIONS.get(base, ())
+    is_known = base in _KNOWN or is_version or (base.startswith("python3.") and base[8:].isdigit())
+    return "" if is_system and is_known else f"starts {name}"
+
+
+def _path(call: str, words: str) -> str:
+    if call.startswith("f") and (found := _OF_FILE.match(words)):
+        return found.group(1)
+    if found := _AT.search(words):
+        return os.path.normpath(os.path.join(found.group(1), found.group(2)))
+    found = _PATH.search(words)
+    return os.path.normpath(os.path.join(PROJECT, found.group(1))) if found else words[:100]

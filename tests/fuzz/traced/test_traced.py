@@ -1,0 +1,110 @@
+"""What the judge calls harmless does nothing but read when it really runs."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from errands.judge.judge import judge
+from tests.fuzz.traced.__main__ import fuzz, tried
+from tests.fuzz.traced.drafts import Drafts, shape
+from tests.fuzz.traced.machine import Machine, missing
+from tests.judge.fake_workspace import FakeWorkspace
+
+SEED = 20
+# `make fuzz` judges a million; these take about half a minute on two busy cores.
+LINES = 3_000
+HARMFUL = {
+    "touch x": "openat /project/x",
+    "echo a > src/x": "openat /project/src/x",
+    "echo a >> /tmp/x": "openat /tmp/x",
+    "mkdir d": "mkdir /project/d",
+    "rm notes.txt": "unlinkat /project/notes.txt",
+    "chmod 600 README.md": "fchmodat /project/README.md",
+    "ln -s a b": "symlinkat /project/b",
+    "mv notes.txt other": "renameat2 /project/notes.txt",
+    "cat .env": "reads /project/.env",
+    "grep -c . .en[v]": "reads /project/.env",
+    "cat ~/.ssh/id_rsa": "reads /home/person/.ssh/id_rsa",
+    "cat < /dev/tcp/127.0.0.1/9": "connect ",
+    "getent hosts example.com": "connect ",
+    "sed -n 's/a/b/w out' README.md": "openat /project/out",
+    "perl -e 1": "starts /usr/bin/perl",
+    "awk 'BEGIN { system(\"tee x\") }'": "starts /usr/bin/tee",
+    "./README.md; src/main.py": "starts ./README.md",
+}
+
+pytestmark = [
+    pytest.mark.spec("A2"),
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.timeout(900),
+]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    return Machine(tmp_path_factory.mktemp("traced") / "machine")
+
+
+def test_what_passes_neither_writes_nor_connects_nor_starts_other_programs(tmp_path: Path) -> None:
+    findings = fuzz(tmp_path / "machine", count=LINES, seed=SEED, at_once=2)
+
+    assert findings.bad == {}
+    assert findings.raised == []
+    assert findings.ran >= LINES // 20
+
+
+@pytest.mark.parametrize(("line", "effect"), HARMFUL.items())
+def test_the_tracer_sees_what_a_harmful_line_does(machine: Machine, line: str, effect: str) -> None:
+    """Otherwise the lines that pass would prove nothing."""
+    (seen,) = tried(machine, ["ls", line, "cat README.md"]).items()
+
+    assert seen[0] == line
+    assert any(each.startswith(effect) for each in seen[1]), seen[1]
+
+
+def test_a_judge_that_lets_everything_pass_is_caught(machine: Machine) -> None:
+    lines = [
+        "ls -l",
+        "date > stamp",
+        "git status -s",
+        "git log --oneline | head -1",
+        "grep -rn a src",
+        "sort -o x README.md",
+    ]
+
+    assert tried(machine, lines).keys() == {"date > stamp", "sort -o x README.md"}
+
+
+def test_the_same_seed_draws_the_same_lines() -> None:
+    assert list(islice(Drafts(3), 50)) == list(islice(Drafts(3), 50))
+    assert list(islice(Drafts(3), 50)) != list(islice(Drafts(4), 50))
+
+
+def test_drafts_are_of_both_kinds() -> None:
+    here = FakeWorkspace()
+    verdicts = [judge((line,), here).verdict for line in islice(Drafts(SEED), 500)]
+
+    assert verdicts.count("auto") >= 50
+    assert verdicts.count("ask") >= 100
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("cat README.md", "cat notes.txt", True),
+        ("head -n 5 a.txt", "head -n 50 b.txt", False),
+        ("sed -n 's/a/b/p' x", "sed -n 's/a/b/w' x", False),
+        ("sed 's/foo/bar/' x", "sed 's/bar/foo/' y", False),
+        ("awk '{print total}'", "awk '{system(total)}'", False),
+        ("git log main", "git log other", True),
+        ("git log main", "git show main", False),
+        ("ls -l src", "ls -a src", False),
+    ],
+)
+def test_a_shape_keeps_what_decides_and_drops_what_is_merely_named(
+    one: str, other: str, is_same: bool
+) -> None:
+    assert (shape(one) == shape(other)) is is_same
