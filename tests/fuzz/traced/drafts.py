@@ -21,7 +21,13 @@ from tests.fuzz.traced.machine import FILES
 from tests.fuzz.words import simple
 
 LONGEST = 400
-_SIGNS = [*"[]{}()/\\|;&<>!*?^$`'\"=:,.-+#~%@ \n", *"ewrRWsydpFnqi0129", "[]/]", "[[:alpha:]/]", "[^]/]"]
+_SIGNS: list[str] = [
+    *"[]{}()/\\|;&<>!*?^$`'\"=:,.-+#~%@ \n",
+    *"ewrRWsydpFnqi0129",
+    "[]/]",
+    "[[:alpha:]/]",
+    "[^]/]",
+]
 _SIGNS += ["$(", "${", "$((", "&&", "||", "<(", ">&", "2>", "\\n", "{}", "-exec", "/dev/tcp/127.0.0.1/9"]
 _OPERANDS = [*FILES, ".", "..", "/", "/etc", "~", "/tmp/x", "out", "-", "*", "src/*", "HEAD", "HEAD~1", "5"]
 _OPERANDS += ["s/a/b/w out", "1e id", '{system("id")}', '{print > "out"}', "$ENV", "input", "%s", "-n", "--"]
@@ -116,7 +122,8 @@ class Drafts:
         return text[: start + 1] + inner + text[end - 1 :]
 
     def _join(self, text: str, random: Random) -> str | None:
-        return random.choice(JOINS)(text, random.choice(self._beside), random)
+        join: Callable[[str, str, Random], str | None] = random.choice(JOINS)
+        return join(text, random.choice(self._beside), random)
 
 
 def _options(name: str) -> list[str]:

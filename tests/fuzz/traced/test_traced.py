@@ -88,7 +88,7 @@ def test_drafts_are_of_both_kinds() -> None:
     verdicts = [judge((line,), here).verdict for line in islice(Drafts(SEED), 500)]
 
     assert verdicts.count("auto") >= 50
-    assert verdicts.count("ask") >= 100
+    assert len(verdicts) - verdicts.count("auto") >= 100
 
 
 @pytest.mark.parametrize(
