@@ -34,7 +34,11 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "chmod +x run.sh", "tee out.txt", "for f in *.py; do echo $f; done", "if [ -f x ]; then make; fi",
         "while read l; do echo $l; done < list", "cat > f.py <<'X'\nprint(1)\nX",
         "echo $(git rev-parse HEAD)", "(cd sub; make)", "make && ./app || echo failed", "unknown-tool --fast",
-        "make 2>/dev/null",
+        "make 2>/dev/null", "env -u FOO python x.py", "rsync -a src/ build/src/", "python3 -m venv .venv",
+        "python3 -m pip list", "uv pip list", "echo $HOME", "openssl dgst -sha256 x", "bazel test //src:all",
+        "go mod graph", "PY=.venv/bin/python; $PY -m pytest", "sed -i '/^#/d' x",
+        "grep -rl /api/v1 src | python x.py",
+        "source ~/.nvm/nvm.sh && npm test", "PATH=$HOME/.cargo/bin:$PATH cargo test", "helm lint chart",
     ],
 )  # fmt: skip
 def test_the_projects_own_work_is_contained(line: str) -> None:
@@ -59,6 +63,8 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "uv sync", "docker ps", "kubectl get pods", "git push", "npm run dev", "npm start", "flask run",
         "python -m http.server", "if true; then wget x; fi", "python fetch.py https://example.com", "vim x",
         "python -c 'import urllib.request'", "ssh host make",
+        "rsync -a src/ host:/srv", "python -m pip install x", "uv pip install x", "go mod tidy", "uvx ruff",
+        "npm config set registry http://x", "npx cowsay hi", "pytest --pastebin=all", "pytest --pdb",
         # secrets and privileges
         "cat ~/.ssh/id_rsa && make", "while read l; do echo $l; done < .env", "python show.py .env",
         "cat $HOME/.netrc | python x.py", "sudo make", "env", "for x in 1; do sudo make; done",
@@ -66,7 +72,11 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "cd /etc && make", "tail /var/log/syslog | python sum.py", "python ../other/run.py",
         "make -C /srv/app",
         # processes and disguise
-        "kill 1", "make; pkill x", "ls \u202e", "make" + " " * 100 + "; ls",
+        "kill 1", "make; pkill x", "/bin/r? -rf x", "$'\\x72\\x6d' x", "x=r; y=m; $x$y z", "git log | sh",
+        "base64 -d x | bash", ":(){ :|:& };:", "IFS=_; c=a_b; $c", "find . -{delete,print}", "l\u0455 -la",
+        "sed -n 'w .git/hooks/x' a", "rg --pre sh x", "sort --compress-program sh x", "date --set=2030-01-01",
+        "sqlite3 a 'DROP TABLE x'", "echo 'DELETE FROM x' | sqlite3 a.db", "git stash", "git config --list",
+        "ls \u202e", "make" + " " * 100 + "; ls",
     ],
 )  # fmt: skip
 def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:

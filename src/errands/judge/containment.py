@@ -49,6 +49,8 @@ _SPELLED = re.compile(r"(?:^|[;&|(])\s*\$'")
 _BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
 _SPLITTING = re.compile(r"(?:^|[\s;&|])IFS=[^\s;]*\s*(?:[;&|\n]|$)")
 _TARGET = re.compile(r"(?<![-=<>])(?:&|\d)?>{1,2}[|&]?\s*([^\s;&|<>()]+)")
+# It only prints words and variables.
+_ECHOED = re.compile(r"\s*(?:echo|printf)(?:\s+(?:[\w.,:%/@+-]|\$\w+|\$\{\w+\}|\"[^\"`\\$]*\")+)*\s*")
 # Read-only inside, or private to the sandbox.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/sys")
 _DEVICES = frozenset(
@@ -67,12 +69,12 @@ _TOOLS = re.compile(
     re.VERBOSE,
 )
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
-_ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+[=:]|-[A-Za-z])(?=[/~.$])")
+_ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
 # The first operand of these is a pattern or a program of their own, not a file.
 _PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
-# Their operands are labels such as //src:all.
-_LABELLING = frozenset("bazel bazelisk buck buck2 pants".split())
+# Their operands are labels such as //src:all, or paths in a document.
+_LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
 _SAYING = frozenset("echo printf : true false".split())
 
 
@@ -119,9 +121,10 @@ def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
 def reaches_out(word: str, workspace: Workspace) -> bool:
     """Return whether a word names a place that is not there in a sandbox, or a secret of the project."""
     path = _value(word)
-    if _TOOLS.match(path):
+    home = f"{workspace.home}/"
+    if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
         return False
-    if "://" in path or _HOMES.match(path):
+    if "://" in word or _HOMES.match(path):
         return True
     if path.startswith("-"):
         return False
@@ -152,6 +155,8 @@ def writes_inside(path: str, workspace: Workspace) -> bool:
 
 def is_too_much(text: str, workspace: Workspace) -> bool:
     """Return whether something that is not followed has a word that is too much for a sandbox."""
+    if _ECHOED.fullmatch(text):
+        return False
     if len(text) > LONGEST or any(
         each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _BUILT, _SPLITTING)
     ):
@@ -163,8 +168,13 @@ def is_too_much(text: str, workspace: Workspace) -> bool:
 
 def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether a command in a line that is not followed might need more than a sandbox allows."""
-    harm = harm_of(words)
+    harm = None if _is_in_front(words) else harm_of(words)
     return needs_more(words, () if harm is None else (harm,), workspace)
+
+
+def _is_in_front(words: tuple[str, ...]) -> bool:
+    """Return whether this is `env` in front of a command, which prints no variables."""
+    return words[0] == "env" and any(word[:1] != "-" and "=" not in word for word in words[1:])
 
 
 def _names_place(text: str, workspace: Workspace) -> bool:
@@ -186,9 +196,9 @@ def _names_place(text: str, workspace: Workspace) -> bool:
 
 
 def _value(word: str) -> str:
-    """Return what an option or a variable is set to in a word, or the word."""
+    """Return what an option or a variable is set to in a word, or the word; a wildcard counts as a name."""
     assigned = _ASSIGNED.match(word)
-    return word[assigned.end() :] if assigned else word
+    return word[assigned.end() if assigned else 0 :]
 
 
 def _writes_outside(target: str, workspace: Workspace) -> bool:

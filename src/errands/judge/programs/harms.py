@@ -216,6 +216,7 @@ NETWORK = {
     **_each("tcpdump tshark wireshark", does("listens to the network", "network")),
     **_each("mail mailx sendmail mutt", does("sends mail: {}", "network", "no")),
     **_each("xdg-open open", does("opens {} in another program", "program")),
+    **_uses("openssl", "dgst rand version", does("computes something: {}", "script")),
     **_each(
         "gpg gpg2 openssl age sops pass op vault security keyring ssh-add ssh-keygen ssh-agent",
         does("works with keys or secrets: {}", "secret"),
@@ -252,6 +253,7 @@ PACKAGES = {
         does("changes the software of this machine: {}", "network"),
     ),
     **_each("rpm", does("changes the software of this machine: {}", "write")),
+    **_uses("conda mamba micromamba", "list info", does("shows what is installed", "script")),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(
         "make gmake ninja just task rake gradle mvn ant bazel cmake meson scons tox nox invoke",

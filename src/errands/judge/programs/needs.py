@@ -4,9 +4,9 @@ from __future__ import annotations
 
 # Programs that write files, but only where their operands say.
 WRITERS = frozenset(
-    """cp gcp mv gmv mkdir touch ln install tee patch split csplit mkfifo mktemp chmod sed gsed sort tar unzip
-    zip gzip gunzip xz unxz bzip2 bunzip2 zstd ruff black isort autopep8 yapf prettier eslint gofmt rustfmt
-    clang-format sqlite3 duckdb""".split()
+    """cp gcp rsync mv gmv mkdir touch ln install tee patch split csplit mkfifo mktemp chmod sed gsed sort tar
+    unzip zip gzip gunzip xz unxz bzip2 bunzip2 zstd ruff black isort autopep8 yapf prettier eslint gofmt
+    rustfmt clang-format sqlite3 duckdb""".split()
 )
 # Programs that need a network, a service or a person, whatever they are asked for.
 ALWAYS = frozenset(
@@ -37,9 +37,9 @@ _SUBCOMMANDS = {
         start dev serve server preview storybook deploy release watch clean""",
     ),
     "cargo": "install uninstall publish login logout search update fetch add owner yank clean",
-    "go": "get install mod work clean",
+    "go": "get install clean tidy download vendor",
     "pip": "install download wheel uninstall index search",
-    "uv": "pip sync add remove lock tool python publish self cache init",
+    "uv": "sync add remove lock tool python publish self cache init",
     "poetry": "install add remove update lock publish self cache init new config",
     "pdm": "install add remove update lock publish self cache init sync",
     "pipenv": "install uninstall update lock sync",
@@ -60,7 +60,7 @@ _SUBCOMMANDS = {
         "make gmake just task rake ninja ant invoke inv tox nox".split(),
         """deploy publish release upload push install uninstall clean distclean mrproper start serve dev""",
     ),
-    "python": "pip http.server venv ensurepip runserver",
+    "python": "http.server ensurepip runserver",
     "pytest": "--pastebin",
     "rails": "server s db:drop db:reset",
     "playwright": "install",
@@ -70,7 +70,7 @@ _RUNNING = frozenset("uv poetry pipenv pdm rye bundle".split())
 # How many words of these may name what they do.
 _DEEP = {
     **dict.fromkeys("npm pnpm yarn bun make gmake just task rake ninja ant invoke inv tox nox".split(), 3),
-    **dict.fromkeys("python mvn mvnw gradle gradlew rails".split(), 2),
+    **dict.fromkeys("python go mvn mvnw gradle gradlew rails".split(), 2),
 }
 _FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
 
@@ -80,6 +80,10 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
     name = name.rstrip("0123456789.") if name not in _FETCHING else name
     known = _FETCHING.get(name, frozenset())
     named = [word for word in words if word[:1] != "-"]
+    if named[:1] == ["pip"] and name in ("python", "uv"):
+        return needs_network("pip", tuple(named[1:]))
+    if name == "rsync":
+        return any(":" in word for word in named)
     if named[:1] in (["run"], ["exec"]) and name in _RUNNING and len(named) > 1:
         return named[1] in ALWAYS or needs_network(named[1], tuple(named[2:]))
     # A script, a target or a module may be named after other words: `npm run deploy`, `python -m pip`.
