@@ -135,7 +135,7 @@ def test_the_index_has_every_page_under_its_shelf(shelf: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/explanation/design.md", "README.md"]
+    "name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/explanation/design.md", "README.md"]
 )
 def test_the_files_named_in_a_document_exist(name: str) -> None:
     made = {"errands.toml", "config.toml"}  # written by users

@@ -64,14 +64,16 @@ def _effect(call: str, words: str, program: str) -> str:
     if call in ("execve", "execveat"):
         return _start(words)
     if call in ("connect", "bind", "sendto", "sendmsg"):
-        is_local = "AF_NETLINK" in words or "nlmsg_len" in words or "nscd/socket" in words
+        # The kernel's own tables, a cache that is not there, and a check whether IPv6 exists.
+        local = ("AF_NETLINK", "nlmsg_len", "nscd/socket", *(["htons(0)"] if call == "bind" else []))
+        is_local = any(each in words for each in local)
         return "" if is_local else f"{call} {words[:150]}"
     if call in ("mount", "ptrace"):
         return f"{call} {words[:150]}"
     path = _path(call, words)
     if call in ("open", "openat", "openat2") and not any(flag in words for flag in _WRITES):
         # A search of a whole tree opens what it finds there; that is allowed, and shows only what matches.
-        is_search = words[0].isdecimal() or _RECURSIVE.search(program)
+        is_search = words[0].isdecimal() or _RECURSIVE.search(program) or "/lsattr" in program
         return f"reads {path}" if path in _SECRET and not is_search else ""
     return "" if _HARMLESS.match(path) else f"{call} {path}"
 

@@ -68,7 +68,11 @@ def missing() -> str:
     lacking = [name for name in ("bwrap", "strace", "git") if shutil.which(name) is None]
     if lacking or sys.platform != "linux":
         return f"needs Linux and {', '.join(lacking) or 'its tracer'}"
-    return ""
+    image = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    tracer = ("strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=execve", "true")
+    probe = ["bwrap", "--unshare-user", "--unshare-pid", *image, "--", *tracer]
+    done = subprocess.run(probe, capture_output=True, text=True, check=False)
+    return f"cannot trace in a sandbox: {done.stderr.strip()[:300]}" if done.returncode else ""
 
 
 class Machine:

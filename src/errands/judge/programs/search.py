@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
@@ -130,7 +131,8 @@ def _matches_secrets(pattern: str, *, fixed: bool) -> bool:
     basic = re.sub(r"\\?[(){}|+?]", lambda found: found[0][1:] or f"\\{found[0]}", text)
     for line in (*text.split("\n"), *basic.split("\n")):
         try:
-            expression = re.compile(line, re.IGNORECASE)
+            with warnings.catch_warnings(action="ignore"):  # of sets that Python may read otherwise one day
+                expression = re.compile(line, re.IGNORECASE)
         except (re.error, RecursionError, OverflowError):
             continue
         if any(expression.search(probe) for probe in _PROBES):

@@ -261,7 +261,8 @@ PROGRAMS: dict[str, Entry] = {
         """,
         operands="PATTERN",
     ),
-    "pidof": Program(options="-s --single-shot -c --check-root -q -x -o=TEXT -w -S=TEXT", operands="TEXT..."),
+    # Some systems' writes to the log and the console about any other option.
+    "pidof": Program(options="-s -c -x -o=TEXT", operands="TEXT...", helps=False),
     "pstree": Program(
         options="""
         -a --arguments -A --ascii -c --compact-not -h --highlight-all -l --long -n --numeric-sort -p
