@@ -159,7 +159,7 @@ def result(run: RunView) -> str:
         words.append(line(run.error))
     elif run.failure == "signal" or (run.signal is not None and run.state == "failed"):
         words.append(f"killed by {signal_name(run.signal)}")
-    if run.summary:
+    if run.summary and run.state != "cancelled":  # what it printed last is not why it was cancelled
         words.append(line(run.summary))
     return " · ".join(words)
 
