@@ -89,6 +89,7 @@ STATES: dict[str, tuple[str, Colour]] = {
     "pending": ("o", "yellow"),
     "running": ("*", "cyan"),
     "cancelling": ("~", "yellow"),
+    "held": ("=", "yellow"),
     "completed": ("+", "green"),
     "failed": ("x", "red"),
     "cancelled": ("-", "grey"),

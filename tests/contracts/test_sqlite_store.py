@@ -17,6 +17,7 @@ from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
 from tests.contracts.store_approvals import ApprovalContract
 from tests.contracts.store_outbox import OutboxContract
+from tests.contracts.store_queue import QueueContract
 from tests.contracts.store_retention import RetentionContract
 from tests.contracts.store_runs import StoreContract, add, claim
 from tests.contracts.store_schedules import ScheduleContract, WatchContract
@@ -45,6 +46,10 @@ class TestSqliteSessions(SessionStoreContract):
 
 
 class TestSqliteOutbox(OutboxContract):
+    pass
+
+
+class TestSqliteQueue(QueueContract):
     pass
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.agent.session import Exchange
     from errands.model.approval import Scope
+    from errands.model.limits import Lane
     from errands.model.options.typed import PromptOptions, TaskOptions
     from errands.model.text.mask import Mask
 
@@ -130,12 +131,34 @@ class AsyncEngine:
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
 
-    async def pause(self, task_id: str, *, by: str | None = None) -> View:
-        """Pause a schedule."""
-        return self.engine.schedules.pause(task_id, by=by)
+    async def pause(self, task_id: str, *, by: str | None = None, run: bool = False) -> View:
+        """Pause a schedule, or stop the processes of a running task for now; a pending one is held."""
+        return self.engine.queue.pause(task_id, by=by, run=run)
 
-    async def unpause(self, task_id: str) -> View:
-        return self.engine.schedules.unpause(task_id)
+    async def unpause(self, task_id: str, *, run: bool = False) -> View:
+        return self.engine.queue.unpause(task_id, run=run)
+
+    async def hold(self, task_id: str, *, by: str | None = None) -> View:
+        """Keep a pending task from starting until it is released."""
+        return self.engine.queue.hold(task_id, by=by)
+
+    async def release(self, task_id: str) -> View:
+        return self.engine.queue.release(task_id)
+
+    async def move(self, task_id: str, *, before: str | None = None, last: bool = False) -> View:
+        """Move a pending task to the front of its lane, to the end, or before another one."""
+        return self.engine.queue.move(task_id, before=before, last=last)
+
+    async def edit(self, task_id: str, **changes: Any) -> View:
+        """Change the command or options of a pending task, which is judged anew."""
+        return self.engine.queue.edit(task_id, **changes)
+
+    async def lanes(self) -> Sequence[Lane]:
+        return self.engine.queue.lanes()
+
+    async def set_lane(self, name: str, width: int | None, *, by: str | None = None) -> Lane:
+        """Set the width of a lane from now on; None: as the configuration says."""
+        return self.engine.queue.set_lane(name, width, by=by)
 
     async def fire(self, task_id: str) -> View:
         """Run a task now, whatever its trigger says."""

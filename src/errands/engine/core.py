@@ -8,12 +8,13 @@ from __future__ import annotations
 from errands.model.errors import BadValue, unknown_task
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
-from errands.ports.rundir import files_in, last_activity, recognised_progress, reported_progress
+from errands.ports.rundir import files_in, last_output, recognised_progress, reported_progress
 from errands.ports.store import MOST_IDS, Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from errands.config import Config
     from errands.engine.bell_client import BellClient
@@ -187,8 +188,14 @@ class EngineCore:
             seen = reported_progress(directory)
             return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
         seen = reported_progress(directory) or recognised_progress(self._output(), directory)
-        return evolve(view, progress=seen, activity_at=last_activity(directory))
+        return evolve(view, progress=seen, activity_at=_moment(last_output(directory)))
 
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""
         return [self.with_live_facts(each) for each in self.store.views(query)]
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    from datetime import UTC, datetime
+
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

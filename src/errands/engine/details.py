@@ -8,7 +8,7 @@ from errands.model.errors import StoreUnreadable
 from errands.model.limits import LIMITS
 from errands.model.record import evolve, fields
 from errands.model.trigger import On, as_plain, recurring
-from errands.model.view import approval_json, plain_value
+from errands.model.view import plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from errands.engine.core import EngineCore
     from errands.engine.triggers.schedules import Schedules
+    from errands.model.approval import Approval
     from errands.model.task import Task
     from errands.model.view import RunView, View
     from errands.ports.store import Store
@@ -110,3 +111,22 @@ def _evidence(task: Task) -> dict[str, Any] | None:
     except StoreUnreadable:
         return None  # the rest can still be shown; `errands doctor` names the damage
     return None if found is None else {name: getattr(found, name) for name in fields(found)}
+
+
+def approval_json(approval: Approval) -> dict[str, Any]:
+    """Return a question and its answer as plain values."""
+    return {
+        "id": approval.id,
+        "task": approval.task_id,
+        "run": approval.run,
+        "state": approval.state,
+        "asked_at": plain_value(approval.asked_at),
+        "expires_at": plain_value(approval.expires_at),
+        "answered_at": plain_value(approval.at),
+        "by": approval.by,
+        "door": approval.door,
+        "note": approval.note,
+        "scope": approval.scope,
+        "digest": approval.digest,
+        "reasons": [{name: getattr(each, name) for name in fields(each)} for each in approval.reasons],
+    }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from errands.engine.agents.sessions import Sessions
     from errands.engine.approval.ruling import Judge, Ruling, Seen
     from errands.engine.notices.inbox import Inbox
+    from errands.engine.queue import Queue
     from errands.engine.submit.submission import Submitter
     from errands.engine.tracing import Tracing
     from errands.engine.triggers.schedules import Schedules
@@ -77,25 +78,10 @@ class Engine(EngineCore):
 
     def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
         """Run an ended task again, as a new run, which is judged like every start."""
-        from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
+        from errands.engine.submit.restart import restart
 
-        if consent != "none" or self.consent != "none":
-            refuse_inside_a_run(self)
-        task_id, now = self.resolve(task_id), self.clock.now()
-        ruling = ruling_on(self.store, self._judge, self.store.task(task_id))
-        self.ensure_daemon()
-        with self.store:
-            view = self.store.view(task_id)
-            if view.standing is not None:
-                raise IllegalMove(f"task {task_id} is a recurring task; errands fire {task_id} runs it now")
-            if view.is_live:
-                raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
-            if self.store.move_task(task_id, "reopen", now=now) is None:
-                raise IllegalMove(
-                    f"task {task_id} is {view.task_state}, so it cannot be started again; submit a new one"
-                )
-            self._submitter.restart(self.store.task(task_id), ruling, consent, door, now=now)
-        self.bell.ring()
+        task_id = self.resolve(task_id)
+        restart(self, self._judge, lambda: self._submitter, task_id, consent=consent, door=door)
         return self.summaries([task_id])[0]
 
     def _ruling(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling]:
@@ -346,6 +332,13 @@ class Engine(EngineCore):
         return self.submit(evolve(filled(self.template(name), values), template=name, **changes))
 
     # Other subjects.
+
+    @property
+    def queue(self) -> Queue:
+        """The verbs and questions about tasks that wait or run: pause, hold, move, edit, lanes ..."""
+        from errands.engine.queue import Queue
+
+        return Queue(self, schedules=lambda: self.schedules, rule=self._ruling)
 
     @property
     def tracing(self) -> Tracing:

@@ -23,6 +23,11 @@ def create_log(runs_dir: str, task: Task, run: Run, *, prompt: str | None = None
     rundir.create(f"{runs_dir}/{run.id}", log_header(task, run, prompt=prompt))
 
 
+def renew_log(runs_dir: str, task: Task, run: Run) -> None:
+    """Replace the log of a pending run; call it inside a transaction, in which no shim can begin with it."""
+    rundir.renew_log(f"{runs_dir}/{run.id}", log_header(task, run))
+
+
 def log_header(task: Task, run: Run, *, started: datetime | None = None, prompt: str | None = None) -> bytes:
     """Write the header; `prompt` is what an agent is asked in this run, if not what the task says."""
     action = task.action

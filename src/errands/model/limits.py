@@ -1,4 +1,7 @@
-"""Limits: how much a run may use before it is stopped, how it is stopped, and how often it is retried."""
+"""Limits: how much a run may use before it is stopped, how it is stopped, and how often it is retried.
+
+A lane is a named limit on how many runs are live at once.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Literal
 
     OnIdle = Literal["stop", "report"]
@@ -38,3 +42,27 @@ class Limits:
 
 
 LIMITS = JsonCodec(Limits)
+
+
+@record
+class LaneWidth:
+    """The width of a lane that a person set, which overrides the configuration until it is removed."""
+
+    name: str
+    width: int
+    by: str
+    at: datetime
+
+
+@record
+class Lane:
+    """A lane as it is now; `configured` is its width in the configuration, None if that does not know it."""
+
+    name: str
+    width: int
+    configured: int | None
+    running: int
+    pending: int
+    paused: int
+    set_by: str | None = None
+    set_at: datetime | None = None

@@ -57,10 +57,11 @@ FAILURES: tuple[Failure, ...] = (
 )  # fmt: skip
 SKIPS: tuple[Skip, ...] = ("overlap", "dependency", "quiet", "duplicate")
 
-# The sign of every state that people see; a task that is being cancelled has one too.
+# The sign of every state that people see; what is being cancelled, paused or held has one, too.
 SIGNS = {
     "proposed": "?", "rejected": "✗", "active": "●", "paused": "‖", "done": "✓", "pending": "○",
-    "running": "●", "cancelling": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘", "skipped": "»",
+    "running": "●", "cancelling": "◐", "held": "‖", "completed": "✓", "failed": "✗", "cancelled": "⊘",
+    "skipped": "»",
 }  # fmt: skip
 
 

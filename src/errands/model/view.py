@@ -43,6 +43,8 @@ class RunView:
     started_at: datetime | None = None
     completed_at: datetime | None = None
     stop_requested_at: datetime | None = None
+    paused_at: datetime | None = None
+    paused_for: float = 0.0
     pid: int | None = None
     exit_code: int | None = None
     signal: int | None = None
@@ -183,6 +185,16 @@ class View:
         return self.latest.state == "running" and self.latest.stop_requested_at is not None
 
     @property
+    def is_paused(self) -> bool:
+        """Whether its processes are stopped for now."""
+        return self.latest.state == "running" and self.latest.paused_at is not None and not self.is_cancelling
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it does not start until it is released."""
+        return self.latest.state == "pending" and self.latest.paused_at is not None
+
+    @property
     def is_resumed(self) -> bool:
         """Whether a follow-up prompt is being answered."""
         return self.is_live and self.latest.cause == "resume"
@@ -285,6 +297,8 @@ def as_json(view: View) -> dict[str, Any]:
         "task_state": view.task_state,
         "run_state": run.state if run.number else None,
         "cancelling": view.is_cancelling,
+        "paused_at": run.paused_at,
+        "paused_for": run.paused_for,
         "name": view.name,
         "description": view.description,
         "command": view.command if agent is None else None,
@@ -367,25 +381,6 @@ def _next_run(view: View) -> datetime | None:
     if view.retry is not None:
         return view.retry.at
     return view.due_at if view.latest.state == "pending" else None
-
-
-def approval_json(approval: Approval) -> dict[str, Any]:
-    """Return a question and its answer as plain values."""
-    return {
-        "id": approval.id,
-        "task": approval.task_id,
-        "run": approval.run,
-        "state": approval.state,
-        "asked_at": plain_value(approval.asked_at),
-        "expires_at": plain_value(approval.expires_at),
-        "answered_at": plain_value(approval.at),
-        "by": approval.by,
-        "door": approval.door,
-        "note": approval.note,
-        "scope": approval.scope,
-        "digest": approval.digest,
-        "reasons": [_plain(each) for each in approval.reasons],
-    }
 
 
 def _plain(thing: Any) -> dict[str, Any]:

@@ -7,6 +7,8 @@
     progress          the latest progress that the task reported
     control           the socket that accepts input
     held              how long an agent has waited for others
+    pause             whether the run should be paused: 1 or 0
+    paused            is there while every process of the run is stopped
     speech            what an agent in a chat says, as it is generated
     event.json        the events that caused the run
     files/            all that a task in a sandbox may write to
@@ -26,7 +28,6 @@ from errands.ports.own_file import open_file, open_own
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from errands.model.text.progress import Progress
     from errands.ports.output import OutputPort
@@ -37,13 +38,15 @@ LOG, TAIL = "output.log", "output.tail"
 PROGRESS = "progress"
 CONTROL = "control"
 WAIT = "held"
+PAUSE, PAUSED = "pause", "paused"
 SPEECH = "speech"
 EVENT_FILE = "event.json"
 FILES = "files"
+VERSION = 2  # of the run record; since 2 its shim looks at the pause when it gets SIGUSR1
 TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never run
 
 NOTE_SIZE = 64  # bytes before the ring buffer itself
-_OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", SPEECH, EVENT_FILE)
+_OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", PAUSE, PAUSED, SPEECH, EVENT_FILE)
 _STARTED = b"# started "
 LONGEST_HEADER = 1 << 20
 
@@ -167,7 +170,7 @@ def attempts(directory: str) -> list[int]:
 
 def first_line(run: str, *, attempt: int, shim: int, boot: str, header: int, cap: int) -> bytes:
     """Return the first line of a run record; the output starts at `header`, the ring after `head` bytes."""
-    facts: dict[str, Word] = {"attempt": attempt, "shim": shim, "boot": boot, "v": 1}
+    facts: dict[str, Word] = {"attempt": attempt, "shim": shim, "boot": boot, "v": VERSION}
     return record_line(f"run {run}", facts | {"header": header, "head": head_size(cap)})
 
 
@@ -252,6 +255,14 @@ def keep_log(directory: str, *, attempt: int) -> None:
             pass  # there is no log
 
 
+def renew_log(directory: str, header: bytes) -> None:
+    """Replace the log of a run that has not begun, if that is possible: its shim does so, too."""
+    try:
+        _replace(f"{directory}/{LOG}", header)
+    except OSError:
+        pass
+
+
 def ring_note(written: int, writing: int, size: int) -> bytes:
     """Return the note of a ring: complete up to `written`, maybe overwritten `size` before `writing`."""
     return (b"%d %d %d" % (written, writing, size)).ljust(NOTE_SIZE)
@@ -275,13 +286,6 @@ def last_output(directory: str) -> float | None:
         except OSError:
             pass
     return last
-
-
-def last_activity(directory: str) -> datetime | None:
-    from datetime import UTC, datetime
-
-    last = last_output(directory)
-    return None if last is None else datetime.fromtimestamp(last, UTC)
 
 
 # Progress.
@@ -366,3 +370,31 @@ def forget_wait(directory: str) -> None:
         os.unlink(f"{directory}/{WAIT}")
     except OSError:
         pass  # it never waited
+
+
+# The pause of a run: what is wanted, and what is true.
+
+
+def want_pause(directory: str, wanted: bool) -> None:
+    """Write whether a run should be paused; its shim looks when it is told to, and at its start."""
+    _replace(f"{directory}/{PAUSE}", b"1" if wanted else b"0")
+
+
+def pause_wanted(directory: str) -> bool | None:
+    """Return whether a run should be paused; None if that was never asked for."""
+    try:
+        return _read(f"{directory}/{PAUSE}", 1) == b"1"
+    except OSError:
+        return None
+
+
+def note_paused(directory: str, is_paused: bool) -> None:
+    path = f"{directory}/{PAUSED}"
+    try:
+        os.close(open_own(path, os.O_WRONLY)) if is_paused else os.unlink(path)
+    except OSError:
+        pass  # it was not there, or the disk is full
+
+
+def is_paused(directory: str) -> bool:
+    return os.path.lexists(f"{directory}/{PAUSED}")

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
         def stop(self, run_id: str, *, grace: float) -> None:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
 
+        def pause(self, run_id: str, *, wanted: bool) -> bool:
+            """Stop all processes of a run until they are to continue; its time-outs stand still meanwhile.
+
+            Asking twice does no harm. False means that the run's shim, an older one, cannot do it.
+            """
+
         def recover(self, run_id: str, *, attempt: int) -> Found:
             """Find out what became of an attempt that an earlier daemon started.
 

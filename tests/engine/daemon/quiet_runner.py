@@ -21,6 +21,9 @@ class QuietRunner:
 
     def stop(self, run_id: str, *, grace: float) -> None: ...
 
+    def pause(self, run_id: str, *, wanted: bool) -> bool:
+        return True
+
     def recover(self, run_id: str, *, attempt: int) -> Found:
         return NotStarted(run_id=run_id, attempt=attempt)
 

@@ -49,7 +49,7 @@ def test_a_template_is_saved_with_all_but_what_belongs_to_one_start() -> None:
     start = {option.flags[0] for option in OPTIONS if option.group == "start"}
     run = {flag for option in load("template run").options for flag in option.flags}
 
-    assert start == {"--after", "--at", "--key"}
+    assert start == {"--after", "--at", "--hold", "--key"}
     assert not start & saved
     assert {*start, "--name"} <= run
 

@@ -31,6 +31,7 @@ class Dispatcher:
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self._config = config
+        self._widths: dict[str, int] = {}  # those that a person set
         self._lanes: dict[str, str] = {}
         self._used: dict[str, int] = {}
         self._backlog: set[str] = set()
@@ -40,8 +41,9 @@ class Dispatcher:
         self._asked: list[str] = []
 
     def look(self) -> None:
-        """Read which lanes have ready runs, and which runs wait without their slot."""
+        """Read which lanes have ready runs, how wide they are, and which runs wait without their slot."""
         self._backlog = set(self._store.ready_lanes())
+        self._widths = {each.name: each.width for each in self._store.lane_widths()}
         waiting = self._store.waiting_runs()
         for run_id, what in waiting.items():
             lane = self._lanes.get(run_id)
@@ -124,6 +126,20 @@ class Dispatcher:
             self._lanes[run_id] = task.lane
             self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
+    def lend(self, run_id: str) -> None:
+        """Give the slot of a run to others until it is taken back."""
+        lane = self._lanes.pop(run_id, None)
+        if lane is not None:
+            self._lent[run_id] = lane
+            self._used[lane] -= 1
+
+    def take_back(self, run_id: str) -> None:
+        """Count a run against its lane again, even if that has no room: it continues at once."""
+        lane = self._lent.pop(run_id, None)
+        if lane is not None:
+            self._lanes[run_id] = lane
+            self._used[lane] += 1
+
     def free(self, run_id: str) -> None:
         self._lent.pop(run_id, None)
         lane = self._lanes.pop(run_id, None)
@@ -131,4 +147,5 @@ class Dispatcher:
             self._used[lane] -= 1
 
     def _room(self, lane: str) -> int:
-        return self._config.lanes.get(lane, UNKNOWN_LANE) - self._used.get(lane, 0)
+        width = self._widths.get(lane, self._config.lanes.get(lane, UNKNOWN_LANE))
+        return width - self._used.get(lane, 0)

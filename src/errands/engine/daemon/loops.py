@@ -206,6 +206,7 @@ class Loops:
         due = min(filter(None, (due, expiry, self._fire_schedules(now))), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
+        self._supervisor.pause_requested()
         self._sender.ring()
         self._listener.ring()
         self._sleep_until(due, now)

@@ -22,7 +22,7 @@ from errands.model.retry import Retry
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.ports.home import Home
-from errands.ports.rundir import last_output, waited
+from errands.ports.rundir import last_output, pause_wanted, waited
 from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 
 TYPE_CHECKING = False
@@ -64,8 +64,11 @@ class Supervisor:
         self._ended: dict[str, Ended] = {}
         self._refused: set[str] = set()  # runs whose attempt provably never ran
         self._stopping: set[str] = set()
+        # Whether the runner was told that a run is paused; None: an earlier daemon may have told it.
+        self._told: dict[str, bool | None] = {}
         # Of runs whose silence is reported: the last trace of output, and when it was seen on our clock.
         self._last_output: dict[str, tuple[float | None, float]] = {}
+        self._looked_at = 0.0
         runner.listener = self._receive
 
     def start(self, task: Task, run: Run) -> None:
@@ -89,6 +92,8 @@ class Supervisor:
         """
         self._dispatcher.hold(task, run)
         self._watch(task, run)
+        if pause_wanted(self._home.run(run.id)) is not None:
+            self._told[run.id] = None
         match self._runner.recover(run.id, attempt=run.attempt):
             case NotStarted() if run.stop_requested_at is not None:
                 self._end(run, Ending(stop="cancel"))
@@ -182,6 +187,7 @@ class Supervisor:
             self._ended.pop(run_id, None)
             self._live.pop(run_id, None)
             self._stopping.discard(run_id)
+            self._told.pop(run_id, None)
             self._last_output.pop(run_id, None)
         self._started.clear()
 
@@ -190,6 +196,7 @@ class Supervisor:
         if run_id not in self._ended:
             self._dispatcher.free(run_id)
             self._live.pop(run_id, None)
+            self._told.pop(run_id, None)
             self._last_output.pop(run_id, None)
 
     def stop_requested(self) -> None:
@@ -201,18 +208,53 @@ class Supervisor:
                 self._live[run.id] = (task, run)
                 self._runner.stop(run.id, grace=task.limits.grace.total_seconds())
 
+    def pause_requested(self) -> None:
+        """Pause and continue the runs for which that was requested; a paused one needs no slot."""
+        paused = set(self._store.paused_runs())
+        for run_id in {*paused, *self._told} & self._live.keys():
+            wanted = run_id in paused
+            if self._told.get(run_id, False) == wanted:
+                continue
+            try:
+                can_pause = self._runner.pause(run_id, wanted=wanted)
+            except OSError as error:  # a full disk, say; the next turn tries again
+                _LOG.warning(
+                    "run %s cannot be %s yet: %s", run_id, "paused" if wanted else "continued", error
+                )
+                continue
+            if not can_pause:
+                self._refuse_pause(run_id)
+                continue
+            self._told[run_id] = wanted
+            if wanted:
+                self._dispatcher.lend(run_id)
+            else:
+                self._dispatcher.take_back(run_id)
+
+    def _refuse_pause(self, run_id: str) -> None:
+        task, run = self._live[run_id]
+        now = self._clock.now()
+        self._told.pop(run_id, None)
+        with self._store:
+            if self._store.unpause_run(run_id, state="running", now=now):
+                why = "an older version of Errands started it"
+                self._store.add_event(task.id, "cannot be paused", run=run.number, now=now, detail=why)
+
     def report_silence(self, *, now: datetime, monotonic: float) -> list[str]:
         """Notify about runs that asked for it and have printed nothing for too long; return their tasks.
 
         Silence is measured on the monotonic clock, from the moment a change was last seen.
         """
         silent: list[str] = []
+        since, self._looked_at = monotonic - (self._looked_at or monotonic), monotonic
         for run_id in self._last_output:
             task, run = self._live[run_id]
             assert task.limits.idle is not None
             trace = last_output(self._home.run(run.id))
             if self._last_output[run.id][0] != trace:
                 self._last_output[run.id] = (trace, monotonic)
+            elif self._told.get(run.id):  # the time of a pause does not count
+                self._last_output[run.id] = (trace, self._last_output[run.id][1] + since)
             quiet, limit = monotonic - self._last_output[run.id][1], task.limits.idle.total_seconds()
             if quiet >= limit and self._store.note_idle(run.id):
                 self._store.add_event(task.id, "silent", run=run.number, now=now)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from errands.config import Config
     from errands.model.options.draft import Draft
+    from errands.model.task import Task
     from errands.model.trigger import Trigger
 
 _LINK = "/etc/localtime"
@@ -28,6 +29,11 @@ def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
     if zone == "local" and draft.on is None:
         zone = local_zone(os.environ if draft.environ is None else draft.environ)
     return trigger_of(draft, now=now, zone=zone)
+
+
+def due_time(task: Task, now: datetime) -> datetime | None:
+    """Return when a task is to start, if that is later than now."""
+    return task.due_at if task.due_at is not None and task.due_at > now else None
 
 
 def local_zone(environ: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from errands.engine.actor import LAUNCHED, actor
 from errands.engine.approval.questions import ask
 from errands.engine.log_header import create_log
 from errands.engine.submit.dependency_order import dependency_order
-from errands.engine.submit.draft_trigger import drafted_trigger
+from errands.engine.submit.draft_trigger import drafted_trigger, due_time
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
 from errands.model.action import Shell
@@ -145,9 +145,9 @@ class Submitter:
             digest=ruling.digest,
             evidence=ruling.evidence,
         )
-        again = _without_evidence(again)
+        again = without_evidence(again)
         self._store.rejudge(again, now=now)
-        run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
+        run = self._store.add_run(task.id, cause="restart", now=now, not_before=due_time(task, now))
         self._note(again, run.number, reasons, way or "judge", now)  # an earlier consent is recorded already
         self._wait(again, run, now)
         create_log(self._runs_dir, again, run)
@@ -211,7 +211,8 @@ class Submitter:
         while run is None and not is_recurring:
             task = self._task(draft, ruling, way, approver, ids, now)
             if recurring(task.trigger) is None:
-                run = self._store.add_task(task, not_before=_due(task, now))
+                held_by = actor() if draft.hold else None
+                run = self._store.add_task(task, not_before=due_time(task, now), held_by=held_by)
             else:
                 is_recurring = self._add_recurring(task, now)
         if self._environments.digest not in kept:
@@ -228,7 +229,8 @@ class Submitter:
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)
-        return first_view(task, run, f"{self._runs_dir}/{run.id}/{LOG}", question)
+        view = first_view(task, run, f"{self._runs_dir}/{run.id}/{LOG}", question)
+        return evolve(view, latest=evolve(view.latest, paused_at=now)) if draft.hold else view
 
     def _add_recurring(self, task: Task, now: datetime) -> bool:
         """Add a recurring task, and start its schedule if it may; return False if its id is taken."""
@@ -356,7 +358,7 @@ class Submitter:
             removed=self._environments.removed,
             channels=self._channels(draft, environ, owner),
         )
-        return _without_evidence(task)
+        return without_evidence(task)
 
     def _channels(self, draft: Draft, environ: Mapping[str, str], owner: str) -> tuple[Address, ...]:
         if draft.channels is None and "ERRANDS_CHANNEL" not in environ and not self._config.notices.channels:
@@ -381,20 +383,16 @@ class Submitter:
 
     def _check_lane(self, lane: str) -> None:
         lanes = self._config.lanes
-        if lane not in lanes:
+        if lane not in lanes and lane not in {each.name for each in self._store.lane_widths()}:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
             from errands.config.keys import key_of
 
-            advice = f"to add it, write [lanes] {lane} = 2 into the configuration"
+            advice = f"to add it: errands lane {lane} 2"
             if key_of("lanes", lane) is None:
                 advice = "the name of a lane begins with a letter and has only letters, digits, - and _"
             raise BadValue(f"unknown lane {lane!r}{did_you_mean(lane, lanes)}; known: {known}; {advice}")
 
 
-def _without_evidence(task: Task) -> Task:
+def without_evidence(task: Task) -> Task:
     """Return a task; if it started without approval, its own scripts may change, because walls hold it."""
     return evolve(task, evidence=None) if task.verdict == "contained" and is_unasked(task) else task
-
-
-def _due(task: Task, now: datetime) -> datetime | None:
-    return task.due_at if task.due_at is not None and task.due_at > now else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from errands.frontends.chat.chat_session import ChatSession
 
     # What completes the argument.
-    Argument = Literal["", "tasks", "live", "ended", "proposed", "standing", "statuses"]
+    Argument = Literal["", "tasks", "live", "open", "ended", "proposed", "standing", "statuses"]
 
 ANSWERS = ("approve", "reject")
 
@@ -210,6 +210,7 @@ def _ids(session: ChatSession, completes: str, begun: str) -> Iterator[tuple[str
     states = {
         "tasks": (),
         "live": OPEN,
+        "open": (*OPEN, *STANDING),
         "ended": ENDED,
         "proposed": ("proposed",),
         "standing": STANDING,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 VERBS = (
     "run", "ask", "resume", "propose", "restart", "ls", "show", "logs", "schedule", "sessions", "trace",
     "approve", "reject", "judge", "audit", "fire", "pause", "unpause", "cancel", "stop", "send", "clear",
+    "hold", "release", "move", "edit", "lane",
     "template save", "template run", "template ls", "template show", "template rm", "config show",
     "config check", "doctor",
 )  # fmt: skip

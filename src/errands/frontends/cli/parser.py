@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "",
         "tasks",
         "live",
+        "open",
         "ended",
         "proposed",
         "standing",

@@ -37,7 +37,7 @@ def flags_of(option: TaskOption, kind: Kind = "shell") -> list[Option]:
         Option(
             flags=option.flags,
             help=option.help,
-            metavar=option.values,
+            metavar="" if option.type == "flag" else option.values,
             dest=option.name,
             choices=option.choices,
             repeat=option.repeats,
@@ -97,7 +97,7 @@ def given_options(arguments: Arguments) -> dict[str, Any]:
         for flag, value, _ in option.switches:
             if typed.get(flag[2:].replace("-", "_")):
                 values[option.name] = value
-        if option.flags and typed.get(option.name) not in (None, ()):
+        if option.flags and typed.get(option.name) not in (None, (), False):
             values[option.name] = typed[option.name]
     if values.get("key") == "":
         raise Usage("--key cannot be empty; leave it out to start a new task every time")

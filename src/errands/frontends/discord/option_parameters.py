@@ -14,7 +14,9 @@ from errands.model.options.table import OPTIONS, TaskOption
 MOST = 25  # parameters of a command, says Discord
 LONGEST = 100  # characters of a description
 # Discord has room for the options that people want on a phone; the command line has them all.
-LEFT_OUT = ("idle", "on_idle", "grace", "memory", "cpu", "processes", "nice", "output", "key", "jitter")
+LEFT_OUT = (
+    "idle", "on_idle", "grace", "memory", "cpu", "processes", "nice", "output", "hold", "key", "jitter",
+)  # fmt: skip
 
 Callback = Callable[[discord.Interaction, str, dict[str, str]], Awaitable[None]]
 

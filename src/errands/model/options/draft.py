@@ -69,6 +69,7 @@ class Draft:
     rate: int | None = None
     after: tuple[str, ...] = ()
     at: datetime | None = None
+    hold: bool = False
     key: str | None = None
     agent: str | None = None
     model: str | None = None

@@ -219,6 +219,8 @@ OPTIONS = (
             completes="tasks"),
     _option("at", "time", "--at", "start at this time: 18:30, 'tomorrow 9:00', 2026-12-24T18:00, +2h",
             group="start", saved=False),
+    TaskOption(name="hold", type="flag", flags=("--hold", "--start-paused"), group="start", saved=False,
+               excludes=RECURRING, help="queue it, but do not start it before errands release"),
     _option("key", "label", "--key",
             "return the task that was already started with this key, if there is one", metavar="KEY",
             group="start", saved=False),
@@ -253,3 +255,10 @@ OPTIONS = (
     _option("propose", "flag", "", "wait for approval even if it is harmless", group="caller", saved=False),
 )  # fmt: skip
 BY_NAME = {option.name: option for option in OPTIONS}
+# What can be changed before a task starts; not what it waits for, nor what makes it one task and no other.
+_FIXED = ("after", "key", "hold")
+EDITABLE = tuple(
+    option.name
+    for option in OPTIONS
+    if option.group in ("task", "start") and option.kind != "agent" and option.name not in _FIXED
+)

@@ -65,6 +65,7 @@ class CommonOptions(TypedDict, total=False):
     rate: Number | None
     after: Iterable[str] | None
     at: datetime | str | None
+    hold: bool | None
     key: str | None
     environ: Mapping[str, str] | None
     owner: str | None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.ports.store.approvals import ApprovalStore
     from errands.ports.store.notices import NoticeStore
+    from errands.ports.store.queue import QueueStore
     from errands.ports.store.retention import RetentionStore
     from errands.ports.store.schedules import ScheduleStore
     from errands.ports.store.sessions import SessionStore
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
     # Whether what a run was approved for is still what would run.
     Fit = Callable[[Task, Run], bool]
 
-    class Store(TaskStore, ApprovalStore, ScheduleStore, NoticeStore, SessionStore, RetentionStore, Protocol):
+    class Store(
+        TaskStore,
+        QueueStore,
+        ApprovalStore,
+        ScheduleStore,
+        NoticeStore,
+        SessionStore,
+        RetentionStore,
+        Protocol,
+    ):
         def __enter__(self) -> Store: ...
         def __exit__(self, kind: object, error: object, trace: object) -> None: ...
         def close(self) -> None: ...

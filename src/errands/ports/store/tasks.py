@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     Timed = Literal["runs", "schedules", "questions"]
 
     class TaskStore(Protocol):
-        def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
-            """Add a task and queue its first run, held if it is only proposed; None when its id is taken.
+        def add_task(
+            self, task: Task, *, not_before: datetime | None = None, held_by: str | None = None
+        ) -> Run | None:
+            """Add a task and queue its first run; None when its id is taken.
 
+            The run cannot start while the task is proposed, or until it is released if `held_by` is given.
             Its parent session is noted as seen.
             """
 

@@ -51,6 +51,14 @@ class Adoption:
         if self._shim is not None:
             self._system.signal_shim(self._watched, self._shim, signal.SIGTERM)
 
+    def look_at_pause(self) -> bool:
+        """Tell the shim to look whether its run should be paused; return False if it is too old to know."""
+        found = run_record.read(self.directory, self.attempt)
+        if self._shim is None or found is None or found.version < 2:
+            return False  # the signal would kill it
+        self._system.signal_shim(self._watched, self._shim, signal.SIGUSR1)
+        return True
+
     def close(self) -> None:
         """Stop watching."""
         if self._watched is not None:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from errands.model.ending import Ending
+from errands.ports import rundir
 from errands.ports.rundir import record_path
 from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
 from errands.runners.pool.adoption import Adoption
@@ -127,6 +128,18 @@ class ShimPool:
             self._end(run_id, queued.attempt, Ending(stop="cancel"))
         elif adopted := self._adopted.get(run_id):
             adopted.cancel()
+
+    def pause(self, run_id: str, *, wanted: bool) -> bool:
+        """Stop all processes of a run until further notice, or continue them; return False if it cannot be.
+
+        What is wanted is on disk first: a shim that starts later, or that the next pool adopts, finds it.
+        """
+        rundir.want_pause(os.path.join(self._runs_dir, run_id), wanted)
+        if shim := self._running.get(run_id):
+            shim.channel.send({"op": "pause", "run": run_id})
+        elif adopted := self._adopted.get(run_id):
+            return adopted.look_at_pause()
+        return True
 
     def knows(self, run_id: str) -> bool:
         """Return whether this pool is responsible for a run."""

@@ -44,6 +44,9 @@ class Router:
     def stop(self, run_id: str, *, grace: float) -> None:
         self._pool_of(run_id).stop(run_id, grace=grace)
 
+    def pause(self, run_id: str, *, wanted: bool) -> bool:
+        return self._pool_of(run_id).pause(run_id, wanted=wanted)
+
     def recover(self, run_id: str, *, attempt: int) -> Found:
         return self._pool_of(run_id).recover(run_id, attempt=attempt)
 

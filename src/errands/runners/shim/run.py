@@ -12,6 +12,7 @@ from errands.ports import rundir
 from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump, Progress
 from errands.runners.shim.limits import Limits
+from errands.runners.shim.pause import Pause
 from errands.runners.shim.program import explain_directory, explain_start, resolve, with_nice
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
@@ -22,34 +23,11 @@ from errands.runners.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import select
-    from typing import Any, Protocol
+    from typing import Any
 
     from errands.ports.rundir import Word
+    from errands.runners.shim.parent import FileActions, Parent
     from errands.runners.shim.read_only import ReadOnly
-    from errands.runners.system.system import System
-
-    # The file actions of `os.posix_spawn`.
-    FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
-
-    class Parent(Protocol):
-        """What a run needs from its shim, the parent of its processes."""
-
-        system: System
-        boot: str
-        pid: int
-        poll: select.poll
-        base: dict[str, str]
-        is_alone: bool
-        groups: list[int]
-
-        def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int: ...
-        def read_only(self, run_directory: str) -> ReadOnly | None: ...
-        def turn(self, timeout: float | None) -> None: ...
-        def living(self, *, most: int = 1 << 22) -> list[int]: ...
-        def reap(self) -> None: ...
-        def report(self, message: tuple[object, ...]) -> None: ...
-
 
 LEFTOVER_GRACE = 0.2
 ORPHAN_POLL = 0.1
@@ -91,6 +69,7 @@ class Run:
         self._cpu = 0.0
         self._rss = 0
         self._read_only: ReadOnly | None = None
+        self._pause = Pause(shim.system, self.directory, shim.living)
         self._input: StdinSocket | None = None
         self._stdin = -1
         self._output_end = -1
@@ -101,6 +80,12 @@ class Run:
         if grace is not None:
             self._grace = grace
             self._kill_at = min(self._kill_at, time.monotonic() + grace)
+
+    def look_at_pause(self) -> None:
+        """Stop or continue all processes, as the run directory says; no time-out passes meanwhile."""
+        if lasted := self._pause.look():
+            self._ends_at += lasted
+            self._pump.last = min(self._pump.last + lasted, time.monotonic())
 
     def ready(self, file: int, event: int) -> None:
         """Handle a file that can be read or written now."""
@@ -151,6 +136,7 @@ class Run:
         if self._input is not None and launch["input"] == "pipe":
             self._stdin, into = os.pipe()
             self._input.connect(into)
+        self.look_at_pause()
         outcome: dict[str, Word] = {}
         for index, (role, argv, label) in enumerate(launch["steps"]):
             if role == "main":
@@ -180,6 +166,8 @@ class Run:
         self._env["ERRANDS_OUTCOME"] = "completed" if completed else "cancelled" if cancelled else "failed"
 
     def _step(self, index: int, argv: list[str], label: str) -> dict[str, Word]:
+        while self._pause.is_on and not self._is_cancelled:
+            self._shim.turn(None)
         if self._is_cancelled or ("stop" in self._facts and not self._in_finally):
             self._facts.setdefault("stop", "cancel")
             return {"signal": int(signal.SIGTERM)}
@@ -291,6 +279,12 @@ class Run:
             progress = self._progress
             if now >= progress.due:
                 progress.flush(now)
+            if self._pause.is_on:
+                if now >= self._pause.due:
+                    self._pause.stop()
+                nearest = min(progress.due, self._pause.due)
+                self._shim.turn(None if nearest == _NEVER else nearest - now)
+                continue
             nearest = min(
                 max(self._ends_at + self._waited, self._check_wait_at),
                 max(max(self._pump.last, self._quiet_since) + self._idle_for, self._check_wait_at),
@@ -303,6 +297,8 @@ class Run:
     def _reason_to_stop(self, now: float) -> str:
         if self._is_cancelled:
             return "cancel"
+        if self._pause.is_on:
+            return ""
         if now >= min(self._ends_at + self._waited, self._pump.last + self._idle_for) and (
             reason := self._passed_timeout(now)
         ):
@@ -334,6 +330,7 @@ class Run:
             return  # it exited by itself in the meantime, and that counts
         if not self._in_finally:
             self._facts["stop"] = reason
+        self._pause.end()
         if reason in ("cancel", "timeout", "idle"):
             self._terminate(self._grace)
         self._kill()

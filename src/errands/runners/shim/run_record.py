@@ -36,6 +36,7 @@ class RunRecord:
     header: int | None
     head: int | None
     pid: int | None
+    version: int
     exit: Mapping[str, str] | None
 
 
@@ -84,6 +85,7 @@ def parse(content: bytes, attempt: int) -> RunRecord:
         header=number(first.get("header")),
         head=number(first.get("head")),
         pid=pid,
+        version=number(first.get("v")) or 1,
         exit=exit_fields,
     )
 

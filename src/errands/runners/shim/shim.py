@@ -18,8 +18,8 @@ from errands.runners.system.signals import ALL_SIGNALS, signal, wakeup_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.runners.shim.parent import FileActions
     from errands.runners.shim.read_only import ReadOnly
-    from errands.runners.shim.run import FileActions
     from errands.runners.system.system import System
 
 _LONGEST_WAIT = 86_400.0  # seconds
@@ -41,7 +41,7 @@ class Shim:
         self._run: Run | None = None
         self._read_only: ReadOnly | None = None
         system.become_subreaper()
-        self._wake, self._wakes = wakeup_pipe(signal.SIGCHLD, signal.SIGTERM)
+        self._wake, self._wakes = wakeup_pipe(signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1)
         self.poll.register(channel, select.POLLIN)
         self.poll.register(self._wake, select.POLLIN)
 
@@ -165,6 +165,8 @@ class Shim:
         arrived = os.read(self._wake, 64)
         if signal.SIGCHLD in arrived:
             self.reap()
+        if signal.SIGUSR1 in arrived and self._run is not None:
+            self._run.look_at_pause()
         if signal.SIGTERM in arrived:  # sent by a pool that adopted the run and has no channel to us
             if self._run is not None:
                 self._run.cancel(None)
@@ -183,7 +185,10 @@ class Shim:
                 self.base = message.get("base", self.base)
                 self._run = Run(self, message)
             elif self._run is not None and message["run"] == self._run.id:
-                self._run.cancel(message["grace"])
+                if message["op"] == "pause":
+                    self._run.look_at_pause()
+                else:
+                    self._run.cancel(message["grace"])
 
     def _close_channel(self) -> None:
         if self._channel >= 0:

@@ -77,6 +77,13 @@ def is_alive(pid: int) -> bool:
     return bool(stat) and stat[0] not in b"ZX"
 
 
+def activity(pid: int) -> str:
+    stat = _stat(pid)
+    if not stat or stat[0] in b"TtZX":
+        return "stopped"
+    return "blocked" if stat[0] == b"D" else "active"
+
+
 def children(pid: int) -> list[int]:
     try:
         threads = os.listdir(f"/proc/{pid}/task")

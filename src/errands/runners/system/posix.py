@@ -64,6 +64,12 @@ def is_alive(pid: int) -> bool:
     return pid in _processes and not _processes[pid][2].startswith("Z")
 
 
+def activity(pid: int) -> str:
+    # As of the last `ps`, likewise.
+    state = _processes[pid][2][:1] if pid in _processes else "Z"
+    return "stopped" if state in "TZ" else "blocked" if state in "DU" else "active"
+
+
 def children(pid: int) -> list[int]:
     _list_processes()
     return [child for child, facts in _processes.items() if facts[0] == pid]

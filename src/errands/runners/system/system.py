@@ -42,6 +42,9 @@ if TYPE_CHECKING:
         def is_alive(self, pid: int) -> bool:
             """Return whether a process exists and is not a zombie."""
 
+        def activity(self, pid: int) -> str:
+            """Return `stopped` (by a signal, or gone), `blocked` (waiting in the kernel) or `active`."""
+
         def children(self, pid: int) -> list[int]:
             """List the children of a process, zombies included."""
 

@@ -27,7 +27,7 @@ from errands.runners.system.signals import ALL_SIGNALS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from errands.runners.shim.run import FileActions
+    from errands.runners.shim.parent import FileActions
 
 _ARG_START = 45  # index in /proc/self/stat, after the name: arg_start, arg_end, env_start, env_end
 _UNFLUSHED = 120  # Python's exit code when it cannot flush its output

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.task import Task
     from errands.stores.sqlite.approvals import ApprovalRows
+    from errands.stores.sqlite.queue import QueueRows
     from errands.stores.sqlite.retention import RetentionRows
     from errands.stores.sqlite.schedules import ScheduleRows
 
-    class RareRows(ApprovalRows, ScheduleRows, RetentionRows): ...
+    class RareRows(ApprovalRows, QueueRows, ScheduleRows, RetentionRows): ...
 
 else:
 
@@ -34,6 +35,9 @@ else:
         from errands.stores.sqlite.approvals import ApprovalRows
 
         yield ApprovalRows
+        from errands.stores.sqlite.queue import QueueRows
+
+        yield QueueRows
         from errands.stores.sqlite.retention import RetentionRows
 
         yield RetentionRows
@@ -68,14 +72,17 @@ class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
     def close(self) -> None:
         self.db.close()
 
-    def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
+    def add_task(
+        self, task: Task, *, not_before: datetime | None = None, held_by: str | None = None
+    ) -> Run | None:
         seq = self._add(task, has_run=True)
         if seq is None:
             return None
         self.db.write(
             """
-            INSERT INTO runs (task, number, cause, state, lane, priority, created_at, held, not_before)
-            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?, ?)
+            INSERT INTO runs (task, number, cause, state, lane, priority, created_at, held, not_before,
+                              paused_at, paused_by)
+            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?, ?, ?, ?)
             """,
             (
                 seq,
@@ -84,6 +91,8 @@ class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
                 micros(task.created_at),
                 int(task.state == "proposed"),
                 maybe_micros(not_before),
+                None if held_by is None else micros(task.created_at),
+                held_by,
             ),
         )
         return Run(

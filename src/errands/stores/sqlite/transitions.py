@@ -63,7 +63,7 @@ _FIRST_DUE = {
 class TransitionRows(Table):
     def ready_lanes(self) -> list[str]:
         # One step of the index per lane, however many runs are ready in each.
-        ready = "state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL"
+        ready = "state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL AND paused_at IS NULL"
         return self.first_column(
             f"""
             WITH RECURSIVE ready (lane) AS (
@@ -85,8 +85,8 @@ class TransitionRows(Table):
                 SELECT runs.seq, tasks.seq, {TASK.columns}, {RUN.columns}
                 FROM runs JOIN tasks ON tasks.seq = runs.task
                 WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.held = 0
-                  AND runs.not_before IS NULL
-                ORDER BY runs.priority, runs.seq LIMIT ?
+                  AND runs.not_before IS NULL AND runs.paused_at IS NULL
+                ORDER BY runs.priority, coalesce(runs.place, runs.seq) LIMIT ?
                 """,
                 (lane, wanted),
             )
@@ -153,7 +153,8 @@ class TransitionRows(Table):
             UPDATE runs
             SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
                 exit_code = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?, lines = ?, truncated = ?,
-                leftovers = ?, signal = ?, failure = ?, error = ?, hooks = ?, output_failed = ?, summary = ?
+                leftovers = ?, signal = ?, failure = ?, error = ?, hooks = ?, output_failed = ?, summary = ?,
+                paused_for = paused_for + coalesce(max(0, ? - paused_at) / 1e6, 0), paused_at = NULL
             WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ?
               AND state = 'running' AND attempt = ?
             """,
@@ -161,7 +162,8 @@ class TransitionRows(Table):
                 outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
                 ending.pid, ending.code, ending.elapsed, ending.cpu, ending.rss, ending.bytes, ending.lines,
                 int(ending.truncated), ending.leftovers, ending.signal, outcome.failure, outcome.error,
-                ",".join(ending.hooks) or None, ending.disk, summary, run.task_id, run.number, run.attempt,
+                ",".join(ending.hooks) or None, ending.disk, summary, at, run.task_id, run.number,
+                run.attempt,
             ),
         ).rowcount  # fmt: skip
         if changed:
@@ -312,7 +314,7 @@ class TransitionRows(Table):
         at, error = micros(now), utf8(error)
         rows = self.db.write(
             """
-            UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?
+            UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?, paused_at = NULL
             WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ? AND state = 'pending'
             RETURNING task, seq, held
             """,

@@ -58,7 +58,9 @@ def took_text(run: RunView, *, at: datetime) -> str:
 def state_word(view: View) -> str:
     if view.standing is not None:
         return view.state
-    return "cancelling" if view.is_cancelling else view.state
+    if view.is_held and view.state == "pending":
+        return "held"
+    return "cancelling" if view.is_cancelling else "paused" if view.is_paused else view.state
 
 
 def ending_line(view: View, look: Look, *, at: datetime) -> str:
@@ -183,6 +185,8 @@ def waits_for(view: View, *, at: datetime) -> str:
     if view.state == "proposed":
         reasons = view.question.reasons if view.question else ()
         return "waiting for approval" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
+    if view.is_held:
+        return f"held until errands release {view.id}"
     if view.retry is not None:
         which = f"({view.retry.number} of {view.retry.of})"
         if view.retry.at is not None and view.retry.at > at:
@@ -295,5 +299,5 @@ def _is_stuck(view: View) -> bool:
     """Return whether a task could start, or waits for its next time."""
     if view.standing is not None:
         return view.state == "active"
-    waits = view.waits or (view.due_at is not None and view.due_at > now())
+    waits = view.is_held or view.waits or (view.due_at is not None and view.due_at > now())
     return view.latest.state == "pending" and view.state != "proposed" and not waits

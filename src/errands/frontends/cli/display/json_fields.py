@@ -26,6 +26,8 @@ ALWAYS = {
     "task_state": "the state of the task itself",
     "run_state": "the state of its latest run; null before the first",
     "cancelling": "whether the latest run was asked to stop and has not ended yet",
+    "paused_at": "since when its processes are paused or, if it has not started, it is held; or null",
+    "paused_for": "how many seconds its latest run was paused before, all pauses together",
     "name": _OPTION["name"],
     "description": "what the task is for; without a description its name or command",
     "command": "the command as it would be typed; null for an agent",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from errands.engine.details import approval_json
 from errands.frontends.cli.approval.proposals import masked
 from errands.frontends.cli.display.format import id_cell, local
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
 from errands.model.text.sanitise import line
-from errands.model.view import approval_json, plain_value
+from errands.model.view import plain_value
 from errands.text import Cell, Column, facts, table
 
 TYPE_CHECKING = False

@@ -219,7 +219,9 @@ def _existing(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
         case "proposed":
             yield from map(_described, answerable(context.engine))
         case _:
-            states = {"live": OPEN, "ended": ENDED, "standing": STANDING}.get(what, ())
+            states = {"live": OPEN, "open": (*OPEN, *STANDING), "ended": ENDED, "standing": STANDING}.get(
+                what, ()
+            )
             yield from map(_described, context.engine.list(Query(states=states, limit=200)))
 
 

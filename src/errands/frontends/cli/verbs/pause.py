@@ -1,9 +1,10 @@
-"""pause, unpause and fire: pause the schedule of a recurring task, resume it, or run the task now."""
+"""pause, unpause and fire: pause a running task or a schedule, continue it, or run a recurring task now."""
 
 from __future__ import annotations
 
+from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.display.recurring import say_recurring
-from errands.frontends.cli.parser import JSON, Operand, Verb
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
@@ -15,23 +16,50 @@ if TYPE_CHECKING:
 
 def pause(context: Context, arguments: Arguments) -> int:
     for each in arguments.id:
-        view = context.engine.schedules.pause(each)
+        view = context.engine.queue.pause(each, run=arguments.run)
         if arguments.json:
-            context.print_view(view)
+            context.print_view(settled(context, view))
             continue
-        current = "; its current run continues" if view.is_live else ""
-        context.say(f"paused {view.id}{current}  ({context.look.command('unpause')} {view.id})")
+        undo = f"({context.look.command('unpause')} {'--run ' if arguments.run else ''}{view.id})"
+        if view.standing is not None and not arguments.run:
+            current = "; its current run continues" if view.is_live else ""
+            context.say(f"paused {view.id}{current}  {undo}")
+        elif view.is_held:
+            context.say(f"held {view.id}: it does not start  {undo}")
+        else:
+            view = settled(context, view)
+            rest = "" if context.engine.queue.has_settled(view) else "; not all of its processes have yet"
+            context.say(f"paused {view.id}: its processes have stopped{rest}  {undo}")
     return 0
 
 
 def unpause(context: Context, arguments: Arguments) -> int:
     for each in arguments.id:
-        view = context.engine.schedules.unpause(each)
+        before = context.engine.view(context.engine.resolve(each))
+        view = context.engine.queue.unpause(before.id, run=arguments.run)
         if arguments.json:
-            context.print_view(view)
-        else:
+            context.print_view(settled(context, view))
+        elif view.standing is not None and not arguments.run:
             say_recurring(context, view)
+        elif before.latest.paused_at is None:
+            context.say(f"{view.id} is not paused")
+        elif before.is_held:
+            context.say(f"released {view.id}: {waits_for(view, at=now())}")
+        else:
+            settled(context, view)
+            context.say(f"continued {view.id}  ({context.look.command('show')} {view.id})")
     return 0
+
+
+def settled(context: Context, view: View) -> View:
+    """Wait until the processes of a task have stopped or continued; the daemon tells them to."""
+    import time
+
+    give_up = time.monotonic() + SETTLED_WITHIN
+    while not context.engine.queue.has_settled(view) and time.monotonic() < give_up:
+        time.sleep(0.005)
+        view = context.engine.view(view.id)
+    return view
 
 
 def fire(context: Context, arguments: Arguments) -> int:
@@ -65,23 +93,34 @@ def _follow_run(context: Context, view: View, *, is_shown: bool) -> int:
     return run_exit_code(wait_for_run(context, view))
 
 
-TASKS = Operand(metavar="ID", help="the tasks", repeat=True, completes="standing")
+SETTLED_WITHIN = 5.0  # seconds
+TASKS = Operand(metavar="ID", help="the tasks", repeat=True, completes="open")
+RUN = Option(flags=("--run",), help="of a recurring task: its current run, not its schedule")
 
 VERBS = (
     Verb(
         name="pause",
-        summary="pause a schedule",
+        summary="pause a running task or a schedule until errands unpause",
         run=pause,
-        details="The current run continues; one that has not started is cancelled. Undo: errands unpause.",
-        options=(JSON,),
+        details="All processes of a running task stop (SIGSTOP) and keep their memory; its time limits stand "
+        "still, and its place in the lane is free for others. A task that has not started is held. Of a "
+        "recurring task the schedule is paused: its current run continues unless --run is given, and one "
+        "that has not started is cancelled. A running agent cannot be paused, but the commands that it has "
+        "started can. The word is not resume, because that sends an agent another prompt.",
+        options=(RUN, JSON),
         operands=(TASKS,),
+        examples=(
+            ("errands pause build-4k2", "let others have the machine for a while"),
+            ("errands unpause build-4k2", "and continue"),
+        ),
     ),
     Verb(
         name="unpause",
-        summary="resume a paused schedule, counting from now",
+        summary="continue a paused task or schedule",
         run=unpause,
         starts=True,
-        options=(JSON,),
+        details="A task continues at once, even if its lane is full by now. A schedule counts from now.",
+        options=(RUN, JSON),
         operands=(TASKS,),
     ),
     Verb(

@@ -143,6 +143,10 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     if run.completed_at is not None:
         yield "ended", f"{local(run.completed_at)} ({ago(run.completed_at, at=at)})"
     yield "took" if run.completed_at else "running for", took_text(run, at=at)
+    if view.is_paused and run.paused_at is not None:
+        yield "paused", f"{local(run.paused_at)} ({ago(run.paused_at, at=at)})"
+    elif run.paused_for >= 1:
+        yield "paused for", spoken(timedelta(seconds=run.paused_for))
     yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
     if run.state == "running" and view.activity_at is not None and view.agent is None:
         yield "last output", ago(view.activity_at, at=at)

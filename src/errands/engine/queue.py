@@ -1,0 +1,241 @@
+"""The queue: pause and hold tasks, edit them before they start, move them, and set the widths of lanes.
+
+One word for each thing: a *schedule* or a *running task* is paused and unpaused, a *pending task* is held and
+released; `resume` stays the word for going on with an agent's conversation. In the store holding and pausing
+are one fact about the live run, so a task that starts at the wrong moment is paused instead of held.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import BadValue, IllegalMove
+from errands.model.limits import Lane
+from errands.model.record import evolve
+from errands.model.states import LIVE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from errands.engine.approval.ruling import Ruling, Seen
+    from errands.engine.core import EngineCore
+    from errands.engine.triggers.schedules import Schedules
+    from errands.model.approval import Consent
+    from errands.model.options.draft import Draft
+    from errands.model.states import RunState
+    from errands.model.view import View
+
+MOST_WIDE = 10_000
+AGENT = (
+    "a running agent cannot be paused: its request to the model would break off; "
+    "cancel it, or pause the commands that it has started"
+)
+
+
+class Queue:
+    def __init__(
+        self,
+        core: EngineCore,
+        *,
+        schedules: Callable[[], Schedules],
+        rule: Callable[[Draft, Seen], tuple[Draft, Ruling]],
+    ) -> None:
+        self._core = core
+        self._store = core.store
+        self._schedules = schedules
+        self._rule = rule
+
+    # Pausing and holding.
+
+    def pause(self, task_id: str, *, by: str | None = None, run: bool = False) -> View:
+        """Pause a task: stop all processes of a running one for now, hold a pending one.
+
+        Of a recurring task the schedule is paused, or with `run` its current run. Idempotent.
+        """
+        view = self._core.view(self._core.resolve(task_id))
+        if view.standing is not None and not run:
+            return self._schedules().pause(view.id, by=by)
+        return self._pause(view.id, LIVE, by)
+
+    def unpause(self, task_id: str, *, run: bool = False) -> View:
+        """Continue a paused task, release a held one, or let a paused schedule fire again. Idempotent."""
+        view = self._core.view(self._core.resolve(task_id))
+        if view.standing is not None and not run:
+            return self._schedules().unpause(view.id)
+        return self._unpause(view.id, LIVE)
+
+    def hold(self, task_id: str, *, by: str | None = None) -> View:
+        """Keep a pending task from starting until it is released. Idempotent."""
+        return self._pause(self._core.resolve(task_id), ("pending",), by)
+
+    def release(self, task_id: str) -> View:
+        """Let a held task start when its turn comes. Idempotent."""
+        return self._unpause(self._core.resolve(task_id), ("pending",))
+
+    def _pause(self, task_id: str, states: tuple[RunState, ...], by: str | None) -> View:
+        from errands.engine.actor import actor
+
+        now, who = self._core.clock.now(), by or actor()
+        with self._store:
+            view = self._store.view(task_id)
+            run, is_pending = view.latest, view.latest.state == "pending"
+            if not view.is_live:
+                raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to pause")
+            if run.state not in states:
+                raise IllegalMove(
+                    f"task {task_id} is running already; `errands pause {task_id}` stops it for now"
+                )
+            if view.is_cancelling:
+                raise IllegalMove(f"task {task_id} is being cancelled, so it cannot be paused")
+            if view.agent is not None and not is_pending:
+                raise IllegalMove(f"task {task_id}: {AGENT}")
+            if self._store.pause_run(run.id, state=run.state, by=who, now=now):
+                self._note(view, "held" if is_pending else "paused", f"by {who}")
+        return self._changed(view)
+
+    def _unpause(self, task_id: str, states: tuple[RunState, ...]) -> View:
+        from errands.engine.actor import actor
+
+        now = self._core.clock.now()
+        with self._store:
+            view = self._store.view(task_id)
+            run = view.latest
+            if not view.is_live:
+                raise IllegalMove(f"task {task_id} is {view.state}; it is not paused")
+            if run.state not in states and run.paused_at is not None:
+                raise IllegalMove(
+                    f"task {task_id} is paused, not held; `errands unpause {task_id}` continues it"
+                )
+            if self._store.unpause_run(run.id, state=run.state, now=now):
+                self._note(view, "released" if run.state == "pending" else "continued", f"by {actor()}")
+        return self._changed(view)
+
+    def _note(self, view: View, what: str, detail: str) -> None:
+        now = self._core.clock.now()
+        self._store.add_event(view.id, what, run=view.latest.number, now=now, detail=detail)
+
+    def _changed(self, view: View) -> View:
+        self._core.bell.ring_about([view.id])
+        self._core.ensure_daemon()  # only the daemon stops processes, or starts what is released
+        return self._core.summaries([view.id])[0]
+
+    def has_settled(self, view: View) -> bool:
+        """Return whether the processes of a running task have stopped, or continued, as the store says."""
+        from errands.ports.rundir import is_paused
+
+        if view.latest.state != "running" or view.is_cancelling:
+            return True
+        return is_paused(self._core.home.run(view.latest.id)) == view.is_paused
+
+    # Order.
+
+    def move(self, task_id: str, *, before: str | None = None, last: bool = False) -> View:
+        """Move a pending task in its lane: to the front, to the end, or before another task of the lane.
+
+        It takes the priority of its new neighbour, which a higher one would overtake otherwise.
+        """
+        if before is not None and last:
+            raise BadValue("a task moves before another one or to the end, not both; leave one out")
+        core, store = self._core, self._store
+        task_id = core.resolve(task_id)
+        other_id = None if before is None else core.resolve(before)
+        with store:
+            view = _pending(store.view(task_id), "moved")
+            queue = [each for each in store.lane_order(view.lane) if each != view.latest.id]
+            target = queue[0] if queue and not last else None
+            if other_id is not None:
+                other = _pending(store.view(other_id), "moved before")
+                if other.lane != view.lane or other.id == view.id:
+                    raise BadValue(
+                        f"{other.id} is in lane {other.lane}, and {view.id} in lane {view.lane}"
+                        if other.lane != view.lane
+                        else f"{view.id} cannot be moved before itself"
+                    )
+                target = other.latest.id
+            store.move_run(view.latest.id, before=target)
+        core.bell.ring_about([task_id])
+        return core.summaries([task_id])[0]
+
+    def order(self, lane: str) -> list[str]:
+        """Return the tasks that wait in a lane, in the order in which they would start."""
+        return [each.rpartition(".")[0] for each in self._store.lane_order(lane)]
+
+    # Editing.
+
+    def edit(self, task_id: str, *, consent: Consent = "none", door: str = "python", **changes: Any) -> View:
+        """Change a pending task before it starts; it is judged anew, and its question is asked anew.
+
+        `changes` are the command and task options, as in a draft. What is not given stays as it is.
+        """
+        from errands.engine.submit.edit import Editor, check_changes, drafted
+
+        core, store = self._core, self._store
+        task_id = core.resolve(task_id)
+        view = _pending(store.view(task_id), "edited")
+        task = store.task(task_id)
+        check_changes(view, task, changes)
+        draft = drafted(task, changes, store.environment(task.action.environment))
+        draft, ruling = self._rule(evolve(draft, consent=consent, door=door), {})
+        core.ensure_daemon()
+        with store:
+            editor = Editor(store, core.config, core.home.runs, core.consent)
+            editor.edit(task, view, draft, ruling, changes, now=core.clock.now())
+        core.bell.ring_about([task_id])
+        return core.summaries([task_id])[0]
+
+    # Lanes.
+
+    def lanes(self) -> list[Lane]:
+        """List the lanes: how wide each is, who set that, and how many runs it has."""
+        configured = self._core.config.lanes
+        widths = {each.name: each for each in self._store.lane_widths()}
+        use = self._store.lane_use()
+        found = []
+        for name in dict.fromkeys((*configured, *widths, *sorted(use))):
+            chosen = widths.get(name)
+            running, pending, paused = use.get(name, (0, 0, 0))
+            found.append(
+                Lane(
+                    name=name,
+                    width=configured.get(name, 1) if chosen is None else chosen.width,
+                    configured=configured.get(name),
+                    running=running,
+                    pending=pending,
+                    paused=paused,
+                    set_by=None if chosen is None else chosen.by,
+                    set_at=None if chosen is None else chosen.at,
+                )
+            )
+        return found
+
+    def set_lane(self, name: str, width: int | None, *, by: str | None = None) -> Lane:
+        """Set how many runs of a lane are live at once, from now on; None: as the configuration says.
+
+        Runs beyond a smaller width go on; 0 starts nothing until the lane is wider. A new name is a new lane.
+        """
+        from errands.config.keys import key_of
+        from errands.engine.actor import actor
+
+        if key_of("lanes", name) is None:
+            raise BadValue(
+                f"a lane cannot be called {name!r}; its name begins with a letter and has only letters, "
+                "digits, - and _"
+            )
+        if width is not None and not 0 <= width <= MOST_WIDE:
+            raise BadValue(f"the width of a lane must be between 0 and {MOST_WIDE} (got {width})")
+        with self._store:
+            if width is None:
+                self._store.unset_lane(name)
+            else:
+                self._store.set_lane(name, width, by=by or actor(), now=self._core.clock.now())
+        self._core.bell.ring()
+        return next(
+            (each for each in self.lanes() if each.name == name),
+            Lane(name=name, width=1, configured=None, running=0, pending=0, paused=0),
+        )
+
+
+def _pending(view: View, what: str) -> View:
+    if view.latest.state != "pending" or not view.latest.number:
+        raise IllegalMove(f"task {view.id} is {view.state}; only a pending task can be {what}")
+    return view

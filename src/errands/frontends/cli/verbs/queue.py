@@ -1,0 +1,232 @@
+"""hold, release, move, edit and lane: decide what starts next, and how much at once."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.approval.caller import YES, consent_of
+from errands.frontends.cli.display.format import local, now, waits_for
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options
+from errands.model.options.table import EDITABLE, OPTIONS
+from errands.model.text.sanitise import line
+from errands.model.view import NOT_APPROVED, plain_value
+from errands.text import Cell, Column, plural, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.limits import Lane
+
+
+def hold(context: Context, arguments: Arguments) -> int:
+    for each in arguments.id:
+        view = context.engine.queue.hold(each)
+        if arguments.json:
+            context.print_view(view)
+        else:
+            context.say(f"held {view.id}  ({context.look.command('release')} {view.id})")
+    return 0
+
+
+def release(context: Context, arguments: Arguments) -> int:
+    for each in arguments.id:
+        view = context.engine.queue.release(each)
+        if arguments.json:
+            context.print_view(view)
+        elif view.latest.state == "pending":
+            context.say(f"released {view.id}: {waits_for(view, at=now())}")
+        else:
+            context.say(f"released {view.id}, {view.state}  ({context.look.command('show')} {view.id})")
+    return 0
+
+
+def move(context: Context, arguments: Arguments) -> int:
+    if sum(map(bool, (arguments.first, arguments.last, arguments.before))) > 1:
+        raise Usage("give one of --first, --last and --before")
+    view = context.engine.queue.move(arguments.id, before=arguments.before, last=arguments.last)
+    order = context.engine.queue.order(view.lane)
+    if arguments.json:
+        place = order.index(view.id) + 1 if view.id in order else None
+        context.print_view(view, place=place)
+    elif view.id in order:
+        place = order.index(view.id) + 1
+        context.say(f"moved {view.id}: {place} of {len(order)} in lane {view.lane}")
+    else:
+        context.say(f"{view.id} has started meanwhile  ({context.look.command('show')} {view.id})")
+    return 0
+
+
+def edit(context: Context, arguments: Arguments) -> int:
+    changes: dict[str, Any] = given_options(arguments)
+    words = arguments.command
+    if words:
+        changes["command"] = command_of(arguments, words, place=1)
+    # The values are checked with the names of the flags, before anything changes.
+    draft_of(context, arguments, command=changes.get("command", "true"))
+    view = context.engine.queue.edit(arguments.id, **changes, **consent_of(arguments))
+    if view.state == "proposed":
+        from errands.frontends.cli.approval.proposals import ask_or_report
+
+        approved = ask_or_report(context, arguments, view, is_new=True)
+        if approved is None:
+            return NOT_APPROVED
+        view = approved
+    if arguments.json:
+        context.print_view(view)
+    elif arguments.quiet:
+        context.say(view.id)
+    else:
+        waits = f": {waits_for(view, at=now())}" if view.latest.state == "pending" else f", {view.state}"
+        context.say(f"edited {view.id}{waits}  ({context.look.command('show')} {view.id})")
+    return 0
+
+
+def lane(context: Context, arguments: Arguments) -> int:
+    queue = context.engine.queue
+    if arguments.width is None:
+        lanes = queue.lanes()
+        if arguments.lane is not None:
+            lanes = [each for each in lanes if each.name == arguments.lane]
+            if not lanes:
+                raise Usage(f"there is no lane {arguments.lane!r}; errands lane {arguments.lane} 2 adds it")
+    elif arguments.width == DEFAULT:
+        lanes = [queue.set_lane(arguments.lane, None)]
+    else:
+        try:
+            lanes = [queue.set_lane(arguments.lane, whole(arguments.width))]
+        except ValueError:
+            raise Usage(f"a width is a whole number or {DEFAULT} (got {arguments.width!r})") from None
+    if arguments.json:
+        for each in lanes:
+            context.print_json({name: plain_value(getattr(each, name)) for name in FIELDS})
+    elif arguments.width is None:
+        context.say(*_table(context, lanes))
+    else:
+        context.say(_said(lanes[0]))
+    return 0
+
+
+DEFAULT = "default"
+FIELDS = ("name", "width", "configured", "running", "pending", "paused", "set_by", "set_at")
+COLUMNS = (
+    Column(title="LANE"),
+    Column(title="WIDTH", right=True),
+    Column(title="RUNNING", right=True),
+    Column(title="PENDING", right=True),
+    Column(title="WIDTH FROM", flex=1),
+)
+
+
+def _table(context: Context, lanes: list[Lane]) -> list[str]:
+    rows = [
+        (
+            Cell(text=each.name, colour="bold"),
+            str(each.width),
+            str(each.running) + (f" (+{each.paused} paused)" if each.paused else ""),
+            str(each.pending),
+            _origin(each),
+        )
+        for each in lanes
+    ]
+    return table(COLUMNS, rows, context.look)
+
+
+def _origin(lane: Lane) -> str:
+    if lane.set_at is None:
+        return "configuration" if lane.configured is not None else "unknown to this configuration"
+    other = "" if lane.configured is None else f"; the configuration says {lane.configured}"
+    return f"set by {line(lane.set_by or '')} {local(lane.set_at)}{other}"
+
+
+def _said(lane: Lane) -> str:
+    what = "nothing more starts" if not lane.width else f"{plural(lane.width, 'run')} at once"
+    more = ""
+    if lane.set_at is not None and lane.configured not in (None, lane.width):
+        more = f"; the configuration says {lane.configured} (errands lane {lane.name} {DEFAULT})"
+    return f"lane {lane.name}: {what} from now on{more}"
+
+
+PENDING = Operand(metavar="ID", help="the tasks", repeat=True, completes="live")
+
+VERBS = (
+    Verb(
+        name="hold",
+        summary="keep a pending task from starting until errands release",
+        run=hold,
+        details="errands run --hold queues a task that is held from the start. A running task is paused "
+        "instead: errands pause.",
+        options=(JSON,),
+        operands=(PENDING,),
+    ),
+    Verb(
+        name="release",
+        summary="let a held task start when its turn comes",
+        run=release,
+        starts=True,
+        options=(JSON,),
+        operands=(PENDING,),
+    ),
+    Verb(
+        name="move",
+        summary="move a pending task in its lane: to the front, unless you say otherwise",
+        run=move,
+        details="It takes the priority of its new neighbour. Tasks that are started later come after it.",
+        options=(
+            Option(flags=("--first",), help="to the front, so that it starts next (default)"),
+            Option(flags=("--last",), help="to the end"),
+            Option(
+                flags=("--before",), metavar="ID", help="before this task of the same lane", completes="live"
+            ),
+            JSON,
+        ),
+        operands=(Operand(metavar="ID", help="the task", completes="live"),),
+        examples=(
+            ("errands move hotfix-3f", "it starts next"),
+            ("errands move slow-7k --last", ""),
+        ),
+    ),
+    Verb(
+        name="edit",
+        summary="change a pending task before it starts",
+        run=edit,
+        starts=True,
+        usage=("edit ID [options] ['SHELL LINE']", "edit ID [options] -- COMMAND WORD..."),
+        details="What is not given stays as it is: command, directory, environment, place in the lane. The "
+        "task is judged anew, as if it were started now, and an open question about it is asked anew. "
+        "Prompts and recurring tasks cannot be edited.",
+        options=(
+            *[each for option in OPTIONS if option.name in EDITABLE for each in flags_of(option)],
+            YES,
+            Option(flags=("-q", "--quiet"), help="print only the id"),
+            JSON,
+        ),
+        operands=(
+            Operand(metavar="ID", help="the task", completes="live"),
+            Operand(metavar="COMMAND", help="what to run", repeat=True, optional=True, completes="command"),
+        ),
+        examples=(
+            ("errands edit deploy-3f 'make deploy TARGET=staging'", "another command"),
+            ("errands edit deploy-3f --lane gpu --timeout 1h", "the same command, other options"),
+        ),
+    ),
+    Verb(
+        name="lane",
+        summary="list the lanes, or set how many runs of a lane are live at once",
+        run=lane,
+        details="A width that is set here counts at once, lasts, and overrides the configuration until "
+        "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
+        "name is a new lane.",
+        options=(JSON,),
+        operands=(
+            Operand(metavar="LANE", help="the lane", optional=True, completes="lanes"),
+            Operand(metavar="WIDTH", help=f"how many, or {DEFAULT}: as configured", optional=True),
+        ),
+        examples=(
+            ("errands lane shell 8", "eight commands at once from now on"),
+            ("errands lane gpu 1", "a new lane: errands run --lane gpu ..."),
+            ("errands lane shell 0", "let nothing more start"),
+        ),
+    ),
+)
