@@ -116,7 +116,7 @@ def test_a_tuple_of_all_choices_lists_every_value_of_its_type() -> None:
 
 
 def test_every_state_has_a_sign_and_a_colour() -> None:
-    assert set(SIGNS) == {*TASK_MOVES, *RUN_MOVES, "cancelling"} == set(STATES)
+    assert set(SIGNS) == {*TASK_MOVES, *RUN_MOVES, "cancelling", "held"} == set(STATES)
 
 
 def test_every_policy_that_reports_only_some_results_says_which() -> None:

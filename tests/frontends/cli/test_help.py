@@ -128,7 +128,7 @@ def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> 
     dead = person.finishes("--name", "ended", "true")
     person.types("template", "save", "cake", "true")
 
-    assert candidates(person, "re") == ["resume", "restart", "reject"]
+    assert candidates(person, "re") == ["resume", "restart", "reject", "release"]
     assert set(candidates(person, "d")) >= {"daemon", "doctor"}
     assert candidates(person, "daemon", "st") == ["start", "stop", "status"]
     assert candidates(person, "run", "--idle") == ["--idle-timeout"]

@@ -1,0 +1,84 @@
+"""pause, hold, release, move, edit and lane on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.frontends.cli.person import Person
+
+COUNTING = "n=0; while :; do n=$((n+1)); echo $n; sleep 0.01; done"
+
+
+@pytest.mark.spec("L28", "X7")
+def test_a_task_is_paused_when_pause_returns_and_continues(person: Person) -> None:
+    task_id = person.starts(COUNTING)
+    person.waits_until(task_id, "state", "running")
+    paused = person.types("pause", task_id)
+    output = Path(person.sees(task_id)["output_file"])
+    size = output.stat().st_size
+
+    assert paused.out == f"paused {task_id}: its processes have stopped  (errands unpause {task_id})\n"
+    assert "‖ paused" in person.types("ls").out
+    assert "‖ paused" in person.types("show", task_id).out
+    assert person.sees(task_id)["paused_at"] is not None
+    assert output.stat().st_size - size < 100  # what was in the pipe
+
+    assert person.types("unpause", task_id).out.startswith(f"continued {task_id}  ")
+    assert person.types("unpause", task_id).out == f"{task_id} is not paused\n"
+    person.types("pause", task_id)
+    assert "cancelled" in person.types("cancel", task_id).out
+    assert person.types("pause", task_id, code=1).err.endswith("is cancelled; there is nothing to pause\n")
+
+
+@pytest.mark.spec("L28", "X7")
+def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
+    task_id = person.starts("--hold", "--name", "later", "echo old")
+    assert "‖ held" in person.types("ls").out
+    held = person.types("hold", task_id)
+    assert held.out == f"held {task_id}  (errands release {task_id})\n"
+
+    edited = person.types("edit", "later", "--timeout", "1h", "echo new")
+    assert edited.out.startswith(f"edited {task_id}: held until errands release {task_id}")
+    assert person.types("edit", task_id, "--after", "x", code=2).err.startswith("errands: edit has no option")
+    assert "nothing to change" in person.types("edit", task_id, code=2).err
+
+    person.types("release", task_id)
+    assert person.types("wait", task_id).code == 0
+    assert person.types("logs", task_id).out == "new\n"
+
+
+@pytest.mark.spec("L28", "A5")
+def test_an_edit_that_needs_approval_is_a_proposal_without_a_terminal(person: Person) -> None:
+    task_id = person.starts("--hold", "echo harmless")
+    answer = person.types("edit", task_id, "rm -rf precious", code=4)
+
+    assert f"errands approve {task_id}" in answer.out
+    assert person.sees(task_id)["state"] == "proposed"
+    assert person.types("edit", task_id, "--yes", "rm -rf precious").out.startswith(f"edited {task_id}")
+    person.types("cancel", task_id)
+
+
+@pytest.mark.spec("L28", "X7")
+def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
+    assert person.types("lane", "bench", "0").out.startswith("lane bench: nothing more starts from now on")
+    first, second, third = [person.starts("--lane", "bench", f"echo {n}") for n in range(3)]
+
+    assert person.types("move", third).out == f"moved {third}: 1 of 3 in lane bench\n"
+    assert person.types("move", first, "--last").out == f"moved {first}: 3 of 3 in lane bench\n"
+    assert person.types("move", first, "--before", second, "--json").object["place"] == 2
+    assert "give one of" in person.types("move", first, "--first", "--last", code=2).err
+
+    lanes = {each["name"]: each for each in person.types("lane", "--json").objects}
+    assert (lanes["bench"]["width"], lanes["bench"]["pending"]) == (0, 3)
+    assert lanes["bench"]["set_by"] == "ada"
+    assert "set by ada" in person.types("lane").out
+    assert person.types("lane", "bench", "2").out == "lane bench: 2 runs at once from now on\n"
+    assert person.types("wait", first, second, third).code == 0
+    assert "a width is" in person.types("lane", "bench", "wide", code=2).err
+    assert "errands lane gpu 2" in person.types("lane", "gpu", code=2).err
+    assert person.types("lane", "shell", "7").out.endswith(
+        "the configuration says 5 (errands lane shell default)\n"
+    )
+    assert person.types("lane", "shell", "default").out == "lane shell: 5 runs at once from now on\n"
