@@ -325,11 +325,12 @@ class Engine(EngineCore):
 
         return {name: from_text(text) for name, text in self.store.templates().items()}
 
-    def submit_template(self, name: str, values: Mapping[str, str], **changes: Any) -> View:
+    def submit_template(self, name: str, values: Mapping[str, str], /, **changes: Any) -> View:
         """Start a saved draft with its parameters filled in; `changes` replace fields of the draft."""
         from errands.model.options.template import filled
 
-        return self.submit(evolve(filled(self.template(name), values), template=name, **changes))
+        draft = filled(self.template(name), values)
+        return self.submit(evolve(draft, **{"name": draft.name or name, "template": name, **changes}))
 
     # Other subjects.
 

@@ -156,11 +156,13 @@ class ChatSession:
         arguments = typed.arguments
         if typed.name == "approve":
             scope = chosen_scope(task=arguments.task, always=arguments.always)
-            self.questions.answer(arguments.id, yes=True, scope=scope)
+            for each in arguments.id:
+                self.questions.answer(each, yes=True, scope=scope)
         elif arguments.always or arguments.task:
             self.say(*self.line.printed(typed, self._look).rstrip("\n").split("\n"))
         else:
-            self.questions.answer(arguments.id, yes=False, note=arguments.note or "")
+            for each in arguments.id:
+                self.questions.answer(each, yes=False, note=arguments.note or "")
 
     def _started(self, typed: Typed, view: View, before: datetime) -> None:
         """Say that a task has started, or ask the person who typed it."""

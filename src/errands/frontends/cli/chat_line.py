@@ -12,7 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 from errands.frontends.cli.parser import Usage, parse
 from errands.frontends.cli.task_options import command_of, draft_of
-from errands.frontends.cli.verbs import FAMILIES, MEANT, NAMES, find, load
+from errands.frontends.cli.verbs import ALIASES, FAMILIES, MEANT, NAMES, find, load
 from errands.model.record import evolve, record
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ class ChatLine:
 
     def refuse(self, name: str) -> None:
         """Say where a verb works that does not work here; nothing for a word that is no verb."""
-        if name in NAMES or name in MEANT:
+        if name in NAMES or name in MEANT or name in ALIASES:
             _verb(name)
 
     def parse(self, line: str) -> Typed:
@@ -94,7 +94,9 @@ class ChatLine:
             case "resume":
                 return engine.sessions.resume(engine.resolve(arguments.id), arguments.prompt)
             case "restart":
-                return engine.restart(arguments.id, consent=who["consent"], door=who["door"])
+                if len(arguments.id) != 1 or arguments.failed or arguments.batch:
+                    raise Usage("in a chat one task is restarted at a time: /restart ID")
+                return engine.restart(arguments.id[0], consent=who["consent"], door=who["door"])
             case "template run":
                 from errands.frontends.cli.verbs.template import filled_in
 
@@ -139,7 +141,8 @@ def _verb(line: str) -> tuple[Verb, str]:
     if first in FAMILIES:
         second, _, rest = rest.strip().partition(" ")
         first = f"{first} {second}".strip()
-    name, _ = find(first.split())
+    name, added = find(first.split())
+    rest = " ".join([*added, rest])
     if name not in VERBS:
         raise Usage(f"/{name} does not work in a chat; in a shell: errands {name}")
     return adapted(load(name)), rest

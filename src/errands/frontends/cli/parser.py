@@ -119,7 +119,8 @@ class Arguments:
     """The values of a command line, by the names of options and operands.
 
     `dashed` is the number of operands before `--`, None without one; `trailing` are the options that
-    followed operands, each with the number of operands before it.
+    followed operands, each with the number of operands before it. Options end at the first word of a command,
+    unless that is a shell line.
     """
 
     def __init__(self, values: dict[str, Any]) -> None:
@@ -151,6 +152,7 @@ def parse(verb: Verb, words: Sequence[str]) -> Arguments:
     operands: list[str] = []
     given: set[str] = set()
     rest = list(words)
+    place = command_place(verb)
     while rest:
         word = rest.pop(0)
         if word == "--":
@@ -159,6 +161,9 @@ def parse(verb: Verb, words: Sequence[str]) -> Arguments:
             break
         if not word.startswith("-") or word == "-":
             operands.append(word)
+            if len(operands) == place and not is_shell_line(word):
+                operands.extend(rest)  # the command's own words, options among them
+                break
             continue
         flag, option, value = _split(verb, flags, word, rest)
         if operands:
@@ -177,6 +182,17 @@ def parse(verb: Verb, words: Sequence[str]) -> Arguments:
         given.add(option.name)
     values.update(_placed(verb, operands))
     return Arguments(values)
+
+
+def command_place(verb: Verb) -> int:
+    """Return which operand of a verb is the first word of a command, counted from 1; 0 if it takes none."""
+    places = [i for i, operand in enumerate(verb.operands, 1) if operand.completes == "command"]
+    return places[0] if places else 0
+
+
+def is_shell_line(word: str) -> bool:
+    """Return whether a word is a whole shell line, not the name of a program: options after it are ours."""
+    return any(each in word for each in " \t\n|&;<>()$`")
 
 
 def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> tuple[str, Option, str]:

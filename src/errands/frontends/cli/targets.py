@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from errands.frontends.cli.display.format import ago, needs_approval, now, state_word
 from errands.frontends.cli.parser import Option, Usage
-from errands.model.errors import Ambiguous, NotFound
+from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError
+from errands.model.text.sanitise import line
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
@@ -26,6 +29,56 @@ def chosen(context: Context, arguments: Arguments, purpose: str) -> list[str]:
     if arguments.batch is not None:
         ids += batch(context, arguments.batch)
     return list(dict.fromkeys(ids))
+
+
+def newest_task(context: Context, states: tuple[str, ...], purpose: str, *, own: bool = False) -> str:
+    """Return the newest task in one of these states, and say which one that is.
+
+    It is one that the caller started; if there is none, any other, except for verbs that change something.
+    The commands of agents are part of their tasks, so they are not meant.
+    """
+    for owner in (context.session,) if own else (context.session, None):
+        views = context.engine.list(Query(states=states, owner=owner, limit=1, with_commands=False))
+        if views:
+            view = views[0]
+            context.note(f"the newest task: {view.id}, {state_word(view)}, {ago(view.created_at, at=now())}")
+            return view.id
+    raise NotFound(f"there is no task {purpose}; give an id (errands ls --all lists every task)")
+
+
+def resolved(context: Context, beginning: str) -> str:
+    """Complete the beginning of an id for a verb that only reads: of several, a live one, else the newest.
+
+    Verbs that change something refuse instead: the wrong task would be cancelled or approved.
+    """
+    try:
+        return context.engine.resolve(beginning)
+    except Ambiguous as error:
+        views = context.engine.summaries(error.ids[:100])
+        live = [view for view in views if view.is_live]
+        view = (live or views)[0]
+        others = f"{len(error.ids) - 1} other" + ("s" if len(error.ids) > 2 else "")
+        context.note(f"{beginning!r} is taken for {view.id}, {state_word(view)}; it matches {others}")
+        return view.id
+
+
+def each_of(context: Context, given: Sequence[str], act: Callable[[str], int]) -> int:
+    """Do the same with every task; one that is refused does not keep the others from it.
+
+    Return the first exit code that is not 0; the only task's refusal is raised.
+    """
+    if len(given) == 1:
+        return act(given[0])
+    codes = []
+    for each in dict.fromkeys(given):
+        try:
+            codes.append(act(each))
+        except StoreError:
+            raise
+        except ErrandsError as error:
+            context.note(f"errands: {line(str(error))}")
+            codes.append(error.exit_code)
+    return next((code for code in codes if code), 0)
 
 
 def describe_matches(context: Context, error: Ambiguous) -> Ambiguous:

@@ -64,8 +64,9 @@ def wait_for(
     glance: Callable[[list[View]], None] | None = None,
     every: float = 0.5,
     notify: Callable[[str], None] | None = None,
+    for_any: bool = False,
 ) -> list[View]:
-    """Wait until all tasks have ended or the timeout; `glance` sees them every now and then.
+    """Wait until all tasks have ended, or `for_any` of them, or the timeout; `glance` sees them meanwhile.
 
     A task that waits for approval counts as ended. An agent that waits for approval continues afterwards, so
     it is waited for, and `notify` gets the command to answer with, once for each question.
@@ -89,7 +90,9 @@ def wait_for(
                 if each.question is not None and each.question.id not in reported:
                     reported.add(each.question.id)
                     (notify or context.note)(how_to_answer([each.id], context.look))
-            if any(view.agent is not None and view.is_live for view in views):
+            if for_any and (proposed & {*task_ids} or any(not view.is_live for view in views)):
+                return engine.summaries(task_ids)
+            if for_any or any(view.agent is not None and view.is_live for view in views):
                 # An agent that needs approval has not ended, so look at it after every change.
                 watch = watch or Watch(context, waited)
                 watch.news(left)
@@ -174,7 +177,7 @@ def wait_for_start(context: Context, view: View, timeout: float) -> View:
     deadline = time.monotonic() + timeout
     watch = Watch(context, [view.id])
     try:
-        while view.latest.state == "pending" and not view.waits:
+        while view.latest.state == "pending" and not view.waits and not view.is_held:
             if view.due_at is not None and view.due_at > now():
                 break
             left = deadline - time.monotonic()

@@ -73,27 +73,98 @@ MODULES = {
     "complete": "completion",
 }
 
-# What people type who know other tools.
+# Other names of verbs, with the words that each adds; `tail` adds its own unless others are given.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "ps": ("ls",),
+    "list": ("ls",),
+    "status": ("ls",),  # with an id: show
+    "add": ("run",),
+    "kill": ("cancel",),
+    "rm": ("clear",),
+    "prune": ("clear", "--all"),
+    "log": ("logs",),
+    "follow": ("logs", "--follow"),
+    "tail": ("logs", "--tail", "10"),
+}
+
+# What people type who know other tools: the command here, by meaning.
 MEANT = {
-    "ps": "ls",
-    "status": "ls",
-    "list": "ls",
+    "queue": "ls",
     "jobs": "ls",
+    "tasks": "ls",
+    "top": "ls --watch",
+    "watch": "ls --watch",
+    "info": "show",
+    "inspect": "show",
+    "describe": "show",
+    "view": "show",
+    "get": "show",
     "start": "run",
+    "submit": "run",
     "exec": "run",
-    "kill": "cancel",
+    "launch": "run",
+    "create": "run",
+    "new": "run",
+    "background": "run",
+    "bg": "run",
+    "at": "run --at",
+    "every": "run --every",
+    "cron": "run --cron",
+    "fg": "logs --follow",
+    "attach": "logs --follow",
+    "output": "logs",
+    "cat": "logs",
+    "stdout": "logs",
+    "prompt": "ask",
+    "agent": "ask",
+    "talk": "chat",
+    "continue": "unpause",
+    "cont": "unpause",
+    "suspend": "pause",
+    "freeze": "pause",
+    "stash": "hold",
+    "enqueue": "release",
+    "switch": "move",
+    "reorder": "move",
+    "urgent": "move",
+    "priority": "move",
+    "parallel": "lane",
+    "group": "lane",
+    "slots": "lane",
+    "env": "edit --env",
+    "change": "edit",
+    "update": "edit",
+    "retry": "restart",
+    "rerun": "restart",
+    "again": "restart",
+    "abort": "cancel",
+    "end": "cancel",
+    "terminate": "cancel",
     "stop-all": "cancel",
-    "rm": "clear",
-    "log": "logs",
-    "tail": "logs",
+    "delete": "clear",
+    "remove": "clear",
+    "clean": "clear",
+    "input": "send",
+    "stdin": "send",
     "accept": "approve",
     "allow": "approve",
+    "yes": "approve",
+    "confirm": "approve",
     "deny": "reject",
     "dismiss": "reject",
-    "history": "audit",
+    "decline": "reject",
+    "no": "reject",
+    "check": "judge",
+    "history": "ls --all",
     "trigger": "fire",
-    "cron": "schedule",
-    "talk": "chat",
+    "inbox": "notices",
+    "shutdown": "daemon stop",
+    "serve": "mcp",
+    "setup": "agents setup",
+    "init": "agents setup",
+    "settings": "config show",
+    "completions": "completion",
+    "reset": "clear --all",
 }
 
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
@@ -126,5 +197,24 @@ def find(words: list[str]) -> tuple[str, list[str]]:
         return name, words[1:]
     if name in NAMES:
         return name, words[1:]
-    near = f" (did you mean {MEANT[name]}?)" if name in MEANT else did_you_mean(name, NAMES)
-    raise Usage(f"there is no verb {name!r}{near}; see errands --help")
+    if name in ALIASES:
+        return _aliased(name, words[1:])
+    raise Usage(f"there is no verb {name!r}{_meaning(name)}; see errands --help")
+
+
+def _aliased(name: str, rest: list[str]) -> tuple[str, list[str]]:
+    verb, *added = ALIASES[name]
+    if name == "status" and any(not word.startswith("-") for word in rest):
+        return "show", rest
+    if name == "tail" and any(word.startswith(("-n", "--tail", "--offset")) for word in rest):
+        added = []
+    return verb, [*added, *rest]
+
+
+def _meaning(name: str) -> str:
+    """Say which verb does what a word means; otherwise which one is spelled like it."""
+    if name not in MEANT:
+        return did_you_mean(name, (*NAMES, *ALIASES))
+    known = MEANT[name]
+    verb = next(each for each in sorted(NAMES, key=len, reverse=True) if f"{known} ".startswith(f"{each} "))
+    return f"; errands {known} does that: {load(verb).summary}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import door_of, is_person
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.targets import answerable
+from errands.frontends.cli.targets import answerable, each_of
 from errands.model.approval import chosen_scope
 from errands.text import plural
 
@@ -16,15 +16,21 @@ if TYPE_CHECKING:
 
 
 def approve(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
+    if len(arguments.id) > 1 and arguments.wait:
+        raise Usage("only one approved task can be waited for; leave out --wait, then errands wait")
+    return each_of(context, arguments.id, lambda each: _approve(context, arguments, each))
+
+
+def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
     from errands.frontends.cli.approval.confirm import question
     from errands.frontends.cli.approval.proposals import facts_of
     from errands.frontends.tools.second_thoughts import for_approval
 
-    check_reply(arguments)
     person = is_person()
     by, door = actor(context.environ), door_of(person=person)
-    target = _waiting(context, arguments.id)
+    target = _waiting(context, task_id)
     before = for_approval(context.engine, target, by=by, door=door) if person else context.engine.get(target)
     view = context.engine.approve(
         before.id,
@@ -43,12 +49,16 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 
 def reject(context: Context, arguments: Arguments) -> int:
+    return each_of(context, arguments.id, lambda each: _reject(context, arguments, each))
+
+
+def _reject(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
 
     if arguments.always or arguments.task:
-        return _withdraw(context, arguments)
+        return _withdraw(context, arguments, task_id)
     view = context.engine.reject(
-        _waiting(context, arguments.id),
+        _waiting(context, task_id),
         by=actor(context.environ),
         door=door_of(person=is_person()),
         note=arguments.note or "",
@@ -62,16 +72,16 @@ def reject(context: Context, arguments: Arguments) -> int:
     return 0
 
 
-def _withdraw(context: Context, arguments: Arguments) -> int:
+def _withdraw(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
     from errands.frontends.cli.approval.confirm import visible
 
     by, door = actor(context.environ), door_of(person=is_person())
     if arguments.task:
-        count = context.engine.withdraw_task_approvals(arguments.id, by=by, door=door)
+        count = context.engine.withdraw_task_approvals(task_id, by=by, door=door)
         context.say(f"withdrawn: {plural(count, 'approval')} for the whole task")
         return 0
-    gone = context.engine.withdraw_standing_approval(arguments.id, by=by, door=door)
+    gone = context.engine.withdraw_standing_approval(task_id, by=by, door=door)
     context.say(f"needs approval again: {visible(gone.command)}")
     return 0
 
@@ -83,7 +93,9 @@ def _waiting(context: Context, beginning: str) -> str:
     return matching[0] if len(matching) == 1 else context.engine.answer_target(beginning)
 
 
-ID = Operand(metavar="ID", help="the task, or the agent whose call is waiting", completes="proposed")
+ID = Operand(
+    metavar="ID", help="the tasks, or the agent whose call is waiting", repeat=True, completes="proposed"
+)
 
 VERBS = (
     Verb(

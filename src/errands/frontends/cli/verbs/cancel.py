@@ -5,7 +5,8 @@ from __future__ import annotations
 from errands.frontends.cli.display.format import ending_line, now
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
-from errands.frontends.cli.targets import BATCH, chosen
+from errands.frontends.cli.targets import BATCH, chosen, newest_task
+from errands.model.states import OPEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def cancel(context: Context, arguments: Arguments) -> int:
-    ids = chosen(context, arguments, "cancel")
+    if arguments.id or arguments.batch:
+        ids = chosen(context, arguments, "cancel")
+    else:
+        ids = [newest_task(context, OPEN, "to cancel", own=True)]
     before = {each: not context.engine.has_ended(each) for each in ids}
     if arguments.batch is not None:
         # In a batch, only live tasks are cancelled.
@@ -72,7 +76,8 @@ VERBS = (
         name="cancel",
         summary="cancel tasks: SIGTERM to all their processes, SIGKILL after a grace period",
         run=cancel,
-        details="A task that has not started never will. Returns when no process of the task is left.",
+        details="Without an id, the newest live task that you started is meant. A task that has not started "
+        "never will. Returns when no process of the task is left.",
         options=(BATCH, NO_WAIT, JSON),
         operands=(IDS,),
         examples=(

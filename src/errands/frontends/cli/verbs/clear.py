@@ -25,9 +25,9 @@ def age(text: str) -> timedelta:
 
 
 def clear(context: Context, arguments: Arguments) -> int:
-    sweeping = arguments.all or arguments.state or arguments.owner or arguments.older
+    sweeping = arguments.all or arguments.failed or arguments.state or arguments.owner or arguments.older
     if sweeping and arguments.id:
-        raise Usage("give either ids, or --all, --state, --owner or --older")
+        raise Usage("give either ids, or --all, --failed, --state, --owner or --older")
     ids = _swept(context, arguments) if sweeping else chosen(context, arguments, "clear")
     removed = context.engine.clear(ids) if ids else []
     if arguments.json:
@@ -39,7 +39,7 @@ def clear(context: Context, arguments: Arguments) -> int:
 
 
 def _swept(context: Context, arguments: Arguments) -> list[str]:
-    states = arguments.state or (*ENDED, "done")
+    states = (*arguments.state, *(["failed"] if arguments.failed else [])) or (*ENDED, "done")
     views = context.engine.list(Query(states=states, batch=arguments.batch, owner=arguments.owner))
     if arguments.older is not None:
         limit = context.engine.clock.now() - arguments.older
@@ -52,11 +52,12 @@ VERBS = (
         name="clear",
         summary="remove ended tasks with their output and files",
         run=clear,
-        details="If one of the given tasks has not ended, nothing is removed; --all, --state, --owner and "
-        "--older skip live tasks.",
+        details="If one of the given tasks has not ended, nothing is removed; --all, --failed, "
+        "--state, --owner and --older skip live tasks.",
         options=(
             BATCH,
             Option(flags=("--all",), help="every ended task"),
+            Option(flags=("--failed",), help="every failed task, like --state failed"),
             Option(
                 flags=("--state",),
                 metavar="STATE",

@@ -6,7 +6,9 @@ from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.targets import newest_task, resolved
 from errands.model.errors import NotFound
+from errands.model.states import ENDED
 from errands.model.text.sanitise import line
 
 TYPE_CHECKING = False
@@ -21,8 +23,21 @@ def logs(context: Context, arguments: Arguments) -> int:
         raise Usage("give either --tail or --offset, not both")
     if arguments.json and (arguments.follow or arguments.raw):
         raise Usage("--json prints one object; leave out --follow and --raw")
-    view = context.engine.get(arguments.id.partition(".")[0])
-    run = _run(context, view, arguments.id)
+    if len(arguments.id) > 1 and arguments.follow:
+        raise Usage("only one task can be followed at a time; leave out --follow, or all ids but one")
+    given = arguments.id or (newest_task(context, STARTED, "that has started"),)
+    for number, each in enumerate(given):
+        if len(given) > 1 and not arguments.json:
+            context.say(*([""] if number else []), context.look.paint(f"==> {line(each)} <==", "bold"))
+        _logs(context, arguments, each)
+    return 0
+
+
+def _logs(context: Context, arguments: Arguments, given: str) -> None:
+    beginning, dot, number = given.partition(".")
+    view = context.engine.get(resolved(context, beginning))
+    given = f"{view.id}{dot}{number}"
+    run = _run(context, view, given)
     if not run.number:
         raise NotFound(f"{view.id} has not run yet: {_unrun(view)}  (errands show {view.id})")
     if arguments.json:
@@ -43,9 +58,8 @@ def logs(context: Context, arguments: Arguments) -> int:
     finally:
         output.close()
     if not arguments.offset:
-        _note_silence(context, _run(context, context.engine.get(view.id), arguments.id))
+        _note_silence(context, _run(context, context.engine.get(view.id), given))
     context.engine.mark_retrieved(context.engine.get(view.id))
-    return 0
 
 
 def _note_silence(context: Context, run: RunView) -> None:
@@ -74,7 +88,7 @@ def _unrun(view: View) -> str:
     return waits_for(view, at=now()) if view.state in ("active", "proposed") else f"it is {view.state}"
 
 
-def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> int:
+def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> None:
     """Print one piece of output and the offset to continue at, so that polling repeats nothing."""
     from errands.frontends.cli.live.output_filter import clean
 
@@ -94,16 +108,18 @@ def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -
             "missing": piece.missing,
         }
     )
-    return 0
 
+
+STARTED = ("running", "resumed", *ENDED)
 
 VERBS = (
     Verb(
         name="logs",
         summary="print the output of a task",
         run=logs,
-        details="Secrets are masked, and control sequences other than colours are removed; --raw prints the "
-        "exact bytes. --follow ends when the run ends, or with Ctrl-C, which does not affect the task.",
+        details="Without an id, the newest task that has started is meant. Secrets are masked, and control "
+        "sequences other than colours are removed; --raw prints the exact bytes. --follow ends when the run "
+        "ends, or with Ctrl-C, which does not affect the task.",
         options=(
             Option(flags=("-f", "--follow"), help="keep printing until the run ends"),
             Option(flags=("-n", "--tail"), metavar="N", convert=whole, help="start with the last N lines"),
@@ -117,7 +133,13 @@ VERBS = (
             JSON,
         ),
         operands=(
-            Operand(metavar="ID", help="the task, or one run of it: pytest-7k2m4x.2", completes="tasks"),
+            Operand(
+                metavar="ID",
+                help="the tasks, or one run of a task: pytest-7k2m4x.2",
+                repeat=True,
+                optional=True,
+                completes="tasks",
+            ),
         ),
         examples=(
             ("errands logs -f pytest-7k", "watch it live"),

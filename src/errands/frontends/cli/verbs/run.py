@@ -7,7 +7,9 @@ from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, command_of, draft_of, options_of
+from errands.model.errors import NotFound
 from errands.model.options.table import OPTIONS
+from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +50,27 @@ def propose(context: Context, arguments: Arguments) -> int:
 
 def restart(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    return reply(context, arguments, context.engine.restart(arguments.id, **consent_of(arguments)))
+    ids = _restarted(context, arguments)
+    if len(ids) > 1 and arguments.wait:
+        raise Usage("only one restarted task can be waited for; leave out --wait, then errands wait")
+    wish = consent_of(arguments)
+    return max([reply(context, arguments, context.engine.restart(each, **wish)) for each in ids], default=0)
+
+
+def _restarted(context: Context, arguments: Arguments) -> list[str]:
+    """Return the tasks to run again: the given ones, or all that failed."""
+    if bool(arguments.id) == arguments.failed:
+        raise Usage("give the ids of tasks to restart, or --failed for all that failed")
+    if arguments.batch is not None and not arguments.failed:
+        raise Usage("--batch chooses among failed tasks; add --failed, or give ids")
+    if not arguments.failed:
+        return [context.engine.resolve(each) for each in arguments.id]
+    views = context.engine.list(Query(states=("failed",), batch=arguments.batch, with_commands=False))
+    ids = [view.id for view in reversed(views) if view.standing is None]
+    if not ids:
+        where = "" if arguments.batch is None else f" in batch {arguments.batch!r}"
+        raise NotFound(f"no task has failed{where}; errands ls --all lists every task")
+    return ids
 
 
 COMMAND = Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command")
@@ -59,8 +81,10 @@ VERBS = (
         summary="start a command in the background",
         run=run,
         starts=True,
-        usage=("run [options] 'SHELL LINE'", "run [options] -- COMMAND WORD..."),
-        details="A single word is run by a shell; several words are run without one. The task gets your "
+        usage=("run [options] COMMAND WORD...", "run [options] 'SHELL LINE'"),
+        details="A single word is run by a shell; several words are run without one. Options end at the "
+        "first word of the command, whose own options follow; after a quoted shell line they are still those "
+        "of errands. The task gets your "
         "environment and directory. A command that is not harmless needs approval: typing it at a terminal "
         "counts as approval, except for what cannot be undone; without a terminal the task waits as a "
         "proposal and the exit code is 4, unless --yes is given. With --wait, Ctrl-Z leaves the task in the "
@@ -75,7 +99,7 @@ VERBS = (
         operands=(COMMAND,),
         examples=(
             ("errands run 'make test 2>&1 | tail'", "a shell line"),
-            ("errands run --name nightly -- pytest -x tests", "a command with its own options"),
+            ("errands run --name nightly pytest -x tests", "a command with its own options"),
             ("errands run --wait --timeout 10m 'make'", "wait for it, for ten minutes at most"),
             ("errands run --after build-4k2 ./deploy", "when another task has completed"),
             ("errands run --cron '30 9 * * 1-5' --tz Europe/Vienna ./report", "every working day"),
@@ -102,7 +126,18 @@ VERBS = (
         summary="run an ended task again, with the same command, directory and environment",
         run=restart,
         starts=True,
-        options=(YES, *REPLY),
-        operands=(Operand(metavar="ID", help="the task", completes="ended"),),
+        options=(
+            Option(flags=("--failed",), help="every task that failed, oldest first"),
+            Option(
+                flags=("--batch",), metavar="NAME", help="with --failed: of this batch", completes="batches"
+            ),
+            YES,
+            *REPLY,
+        ),
+        operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="ended"),),
+        examples=(
+            ("errands restart pytest-7k", ""),
+            ("errands restart --failed --batch nightly", "what failed of a batch"),
+        ),
     ),
 )

@@ -24,6 +24,7 @@ from errands.frontends.cli.display.format import (
 from errands.frontends.cli.display.recurring import watch_facts
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
+from errands.frontends.cli.targets import newest_task, resolved
 from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.model.text.duration import spoken
@@ -50,8 +51,8 @@ EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 
 
 def show(context: Context, arguments: Arguments) -> int:
-    name, _, number = arguments.id.partition(".")
-    view = context.engine.get(name)
+    name, _, number = (arguments.id or newest_task(context, (), "yet")).partition(".")
+    view = context.engine.get(resolved(context, name))
     if number:
         view = of_run(context, view, number)
     piece = context.engine.tail(view.latest.id if number else view.id, arguments.lines)
@@ -335,8 +336,14 @@ VERBS = (
             ),
             JSON,
         ),
+        details="Without an id, the newest task is meant.",
         operands=(
-            Operand(metavar="ID", help="the task, or one run of it: pytest-7k2m4x.2", completes="tasks"),
+            Operand(
+                metavar="ID",
+                help="the task, or one run of it: pytest-7k2m4x.2",
+                optional=True,
+                completes="tasks",
+            ),
         ),
     ),
 )

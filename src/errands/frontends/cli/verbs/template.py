@@ -6,10 +6,12 @@ from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.parser import JSON, Operand, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options, options_of
-from errands.model.action import written
+from errands.model.action import quoted, written
+from errands.model.errors import ErrandsError
 from errands.model.options.table import BY_NAME
 from errands.model.options.template import DRAFT, parameters
 from errands.model.record import evolve
+from errands.model.text.naming import is_id
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, table
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def save(context: Context, arguments: Arguments) -> int:
+    _refuse_task(context, arguments)
     draft = draft_of(context, arguments, command=command_of(arguments, arguments.command, place=1))
     # A template runs in the directory it was saved in, wherever it is started.
     context.engine.save_template(arguments.template, evolve(draft, cwd=draft.cwd or context.cwd))
@@ -32,6 +35,21 @@ def save(context: Context, arguments: Arguments) -> int:
         f"({context.look.command('template run')} {arguments.template})"
     )
     return 0
+
+
+def _refuse_task(context: Context, arguments: Arguments) -> None:
+    """Ask what is meant if a task stands where a command is expected."""
+    (word, *more), name = arguments.command, arguments.template
+    if more or arguments.dashed is not None or "-" not in word or not is_id(word):
+        return
+    try:
+        view = context.engine.view(context.engine.resolve(word))
+    except ErrandsError:
+        return
+    raise Usage(
+        f"{word} is a task. To save what it runs: errands template save {name} {quoted(view.command)}; "
+        f"to save a command of that name: errands template save {name} -- {word}"
+    )
 
 
 def run(context: Context, arguments: Arguments) -> int:

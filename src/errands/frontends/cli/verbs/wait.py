@@ -8,9 +8,11 @@ from errands.frontends.cli.display.format import ending_line, now, progress_text
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
-from errands.frontends.cli.targets import BATCH, chosen
+from errands.frontends.cli.targets import BATCH, chosen, newest_task
+from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
 from errands.model.view import exit_code
+from errands.ports.store import Query
 from errands.text import clip, plural, rule, state_cell
 
 TYPE_CHECKING = False
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def wait(context: Context, arguments: Arguments) -> int:
-    ids = chosen(context, arguments, "wait for")
+    ids = chosen(context, arguments, "wait for") if arguments.id or arguments.batch else _newest(context)
     timeout = None if arguments.timeout is None else arguments.timeout.total_seconds()
     # A line that redraws itself is for people; a script reads one line per task at the end.
     live_line = (
@@ -29,9 +31,16 @@ def wait(context: Context, arguments: Arguments) -> int:
     )
     try:
         if live_line is None:
-            views = wait_for(context, ids, timeout=timeout)
+            views = wait_for(context, ids, timeout=timeout, for_any=arguments.any)
         else:
-            views = wait_for(context, ids, timeout=timeout, glance=live_line.draw, notify=live_line.note)
+            views = wait_for(
+                context,
+                ids,
+                timeout=timeout,
+                glance=live_line.draw,
+                notify=live_line.note,
+                for_any=arguments.any,
+            )
     except KeyboardInterrupt:
         if live_line is not None:
             live_line.clear()
@@ -40,7 +49,15 @@ def wait(context: Context, arguments: Arguments) -> int:
         return 130
     if live_line is not None:
         live_line.clear()
+    if arguments.any:
+        views = [view for view in views if not view.is_live or view.state == "proposed"] or views
     return report(context, views, as_objects=arguments.json, quiet=arguments.quiet)
+
+
+def _newest(context: Context) -> list[str]:
+    """Return the newest live task, or else the newest one: it may just have ended."""
+    live = context.engine.list(Query(states=OPEN, owner=context.session, limit=1, with_commands=False))
+    return [newest_task(context, OPEN if live else (), "to wait for")]
 
 
 def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool) -> int:
@@ -123,7 +140,8 @@ VERBS = (
         name="wait",
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
-        details="With several tasks, the exit code is that of the first one, in the given order, that did "
+        details="Without an id, the newest live task is meant, or else the newest. With several tasks, the "
+        "exit code is that of the first one, in the given order, that did "
         "not complete. A task that needs approval before it starts counts as ended, with exit code 4. An "
         "agent that needs approval while it runs is waited for, because it continues after the answer; the "
         "command to answer with is printed to standard error. Ctrl-C stops waiting; the tasks continue.",
@@ -135,6 +153,7 @@ VERBS = (
                 help="wait at most this long, then exit with 124 (default: no limit)",
             ),
             BATCH,
+            Option(flags=("--any",), help="wait only until the first of them ends, and report that one"),
             Option(
                 flags=("-q", "--quiet"),
                 help="print only what an agent needs approval for",
@@ -145,6 +164,7 @@ VERBS = (
         examples=(
             ("errands wait pytest-7k && echo passed", "the task's own exit code"),
             ("errands wait --batch nightly --timeout 1h", "a whole batch, for an hour at most"),
+            ("errands wait --any --batch nightly", "whichever ends first"),
         ),
     ),
 )

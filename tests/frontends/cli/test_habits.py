@@ -1,0 +1,189 @@
+"""The habits of queue tools: the newest task by default, several ids, aliases, options before the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from errands.frontends.cli.parser import Usage, parse
+from errands.frontends.cli.verbs import ALIASES, MEANT, NAMES, find, load
+from tests.frontends.cli.person import Person
+
+
+@pytest.mark.spec("X21")
+def test_options_end_at_the_first_word_of_the_command(person: Person) -> None:
+    task_id = person.types("run", "-q", "echo", "-n", "--wait", "x").out.strip()
+
+    assert person.types("wait", task_id).code == 0
+    assert person.types("logs", task_id).out == "--wait x"
+    assert person.sees(task_id)["command"] == "echo -n --wait x"
+
+
+@pytest.mark.spec("X21")
+@pytest.mark.parametrize(
+    ("verb", "words", "command", "option"),
+    [
+        ("run", ["--name", "n", "ls", "-la"], ("ls", "-la"), "n"),
+        ("run", ["ls -la", "--name", "n"], ("ls -la",), "n"),
+        ("run", ["make|tail", "--name", "n"], ("make|tail",), "n"),
+        ("run", ["--name", "n", "--", "ls", "--", "-la"], ("ls", "--", "-la"), "n"),
+        ("run", ["ls", "--name", "n"], ("ls", "--name", "n"), None),
+        ("propose", ["git", "push", "--force"], ("git", "push", "--force"), None),
+        ("template save", ["t", "--name", "n", "make", "-j4"], ("make", "-j4"), "n"),
+        ("edit", ["id-222222", "--name", "n", "make", "-j4"], ("make", "-j4"), "n"),
+    ],
+)
+def test_what_belongs_to_the_command(
+    verb: str, words: list[str], command: tuple[str, ...], option: str | None
+) -> None:
+    arguments = parse(load(verb), words)
+
+    assert (arguments.command, arguments.name) == (command, option)
+
+
+@pytest.mark.spec("X21")
+def test_without_an_id_the_newest_task_that_fits_is_meant_and_named(newcomer: Person) -> None:
+    assert newcomer.types("logs", code=3).err == (
+        "errands: there is no task that has started; give an id (errands ls --all lists every task)\n"
+    )
+    done = newcomer.finishes("echo done")
+    live = newcomer.starts("echo live; sleep 1000")
+    newcomer.waits_until(live, "state", "running")
+    delayed = newcomer.starts("--at", "+1h", "true")
+
+    shown, logged = newcomer.types("show"), newcomer.types("logs")
+    assert shown.err.startswith(f"the newest task: {delayed}, pending, ")
+    assert shown.out.startswith(f"{delayed}  ")
+    assert logged.err.startswith(f"the newest task: {live}, running, ")
+    assert newcomer.types("cancel").err.startswith(f"the newest task: {delayed}, ")
+    waited = newcomer.types("wait", "--timeout", "0.1s", code=124)
+    assert waited.err.startswith(f"the newest task: {live}, ")
+    newcomer.types("cancel", live)
+    assert "nothing" not in newcomer.types("cancel", code=3).out
+    assert newcomer.types("wait", code=None).err.startswith(f"the newest task: {delayed}, cancelled")
+    assert newcomer.types("logs", done).err == ""
+
+
+@pytest.mark.spec("X21")
+def test_cancel_without_an_id_leaves_the_tasks_of_other_sessions_alone(newcomer: Person) -> None:
+    other = newcomer.types("run", "-q", "sleep 1000", ERRANDS_SESSION="an-agent").out.strip()
+
+    assert newcomer.types("cancel", code=3).err.startswith("errands: there is no task to cancel")
+    assert newcomer.types("show").err.startswith(f"the newest task: {other}, ")
+    newcomer.types("cancel", other)
+
+
+@pytest.mark.spec("X21", "L4")
+def test_an_ambiguous_beginning_is_read_as_the_newest_and_never_changes_anything(newcomer: Person) -> None:
+    first, second = (
+        newcomer.finishes("--name", "twin", "echo 1"),
+        newcomer.finishes("--name", "twin", "echo 2"),
+    )
+    shown = newcomer.types("logs", "twin")
+
+    assert shown.out == "2\n"
+    assert shown.err == f"'twin' is taken for {second}, completed; it matches 1 other\n"
+    assert newcomer.types("show", "twin").out.startswith(second)
+    refused = newcomer.types("clear", "twin", code=3)
+    assert first in refused.err
+    assert "matches several tasks" in refused.err
+
+
+@pytest.mark.spec("X21")
+def test_several_tasks_are_answered_restarted_and_read_at_once(newcomer: Person, tmp_path: Path) -> None:
+    proposed = [newcomer.types("propose", "-q", f"echo {n}").out.strip() for n in range(4)]
+    newcomer.types("approve", *proposed[:2])
+    mixed = newcomer.types("reject", proposed[2], "unknown-222222", proposed[3], code=3)
+    assert mixed.out.count("it will not start") == 2
+    assert "unknown task" in mixed.err
+    newcomer.types("wait", *proposed[:2])
+
+    both = newcomer.types("logs", *proposed[:2]).out
+    assert both == f"==> {proposed[0]} <==\n0\n\n==> {proposed[1]} <==\n1\n"
+    assert "only one" in newcomer.types("logs", "-f", *proposed[:2], code=2).err
+    assert newcomer.types("restart", *proposed[:2]).out.count("started ") == 2
+    newcomer.types("wait", *proposed[:2])
+    assert [newcomer.sees(each)["runs"] for each in proposed[:2]] == [2, 2]
+
+
+@pytest.mark.spec("X21")
+def test_what_failed_is_restarted_or_cleared_together(newcomer: Person, tmp_path: Path) -> None:
+    flag = tmp_path / "works"
+    failing = [
+        newcomer.types("run", "-q", "--batch", name, f"test -e {flag}").out.strip()
+        for name in ("a", "a", "b")
+    ]
+    newcomer.types("wait", *failing, code=1)
+    fine = newcomer.finishes("--batch", "a", "true")
+    flag.touch()
+    newcomer.types("restart", "--failed", "--batch", "a")
+    newcomer.types("wait", *failing[:2])
+
+    assert [newcomer.sees(each)["runs"] for each in (*failing, fine)] == [2, 2, 1, 1]
+    assert newcomer.types("clear", "--failed").out == "cleared 1 task\n"
+    assert newcomer.types("restart", "--failed", code=3).err.startswith("errands: no task has failed")
+    assert newcomer.types("restart", code=2).err.startswith("errands: give the ids")
+
+
+@pytest.mark.spec("X21")
+def test_wait_any_returns_with_the_first_that_ends(person: Person) -> None:
+    slow, quick = person.starts("--stdin", "read line"), person.starts("--stdin", "read line; exit 7")
+    person.waits_until(quick, "state", "running")
+    person.types("send", quick, "go")
+    answer = person.types("wait", "--any", slow, quick, code=7)
+
+    assert quick in answer.out
+    assert slow not in answer.out
+    assert person.types("wait", "--any", "--timeout", "0.1s", slow, code=124).out.startswith(slow)
+    person.types("cancel", slow)
+
+
+@pytest.mark.spec("X21")
+def test_aliases_are_verbs(person: Person) -> None:
+    task_id = person.types("add", "--yes", "-q", "seq 30").out.strip()
+    person.types("wait", task_id)
+
+    assert task_id in person.types("ps").out
+    assert task_id in person.types("status").out
+    assert person.types("status", task_id).out.startswith(task_id)
+    assert person.types("tail", task_id).out.split() == [str(n) for n in range(21, 31)]
+    assert person.types("tail", "-n", "1", task_id).out == "30\n"
+    assert len(person.types("follow", task_id).out.split()) == 30
+    assert "already cancelled" not in person.types("kill", task_id, code=1).out
+    assert person.types("rm", task_id).out == "cleared 1 task\n"
+    assert find(["prune"]) == ("clear", ["--all"])
+
+
+def test_every_word_that_is_meant_leads_to_a_verb_with_these_options() -> None:
+    for words in (*ALIASES.values(), *(tuple(each.split()) for each in MEANT.values())):
+        name, rest = find(list(words))
+        flags = {flag for option in load(name).options for flag in option.flags}
+        assert {word for word in rest if word.startswith("-")} <= flags
+    assert not {*ALIASES, *MEANT} & set(NAMES)
+    assert not set(ALIASES) & set(MEANT)
+
+
+@pytest.mark.spec("X21")
+def test_a_wrong_word_is_answered_by_its_meaning() -> None:
+    with pytest.raises(Usage, match="errands ls does that: list tasks"):
+        find(["queue"])
+    with pytest.raises(Usage, match="errands run does that: start a command"):
+        find(["start"])
+    with pytest.raises(Usage, match="did you mean cancel"):
+        find(["cancle"])
+
+
+@pytest.mark.spec("X21", "L15")
+def test_a_template_names_its_task_and_does_not_take_a_task_for_a_command(person: Person) -> None:
+    person.types("template", "save", "deploy", "echo deployed")
+    task_id = person.types("template", "run", "-q", "deploy").out.strip()
+
+    assert task_id.startswith("deploy-")
+    assert person.sees(task_id)["name"] == "deploy"
+    assert person.types("template", "run", "-q", "--name", "other", "deploy").out.startswith("other-")
+    refused = person.types("template", "save", "again", task_id, code=2).err
+    assert (
+        f"{task_id} is a task. To save what it runs: errands template save again 'echo deployed'" in refused
+    )
+    assert person.types("template", "save", "again", "--", task_id).code == 0
