@@ -13,8 +13,10 @@ from tests.frontends.cli.person import Person
 
 @pytest.mark.spec("X21")
 def test_options_end_at_the_first_word_of_the_command(person: Person) -> None:
-    task_id = person.types("run", "-q", "echo", "-n", "--wait", "x").out.strip()
+    answer = person.types("run", "-q", "echo", "-n", "--wait", "x")
+    task_id = answer.out.strip()
 
+    assert answer.err == "--wait went to echo; options of errands stand before it\n"
     assert person.types("wait", task_id).code == 0
     assert person.types("logs", task_id).out == "--wait x"
     assert person.sees(task_id)["command"] == "echo -n --wait x"

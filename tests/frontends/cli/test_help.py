@@ -74,8 +74,8 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
     [
         ([], "Usage: errands VERB"),
         (["shwo"], "there is no verb 'shwo' (did you mean show?)"),
-        (["ps"], "there is no verb 'ps' (did you mean ls?)"),
-        (["kill", "x"], "there is no verb 'kill' (did you mean cancel?)"),
+        (["queue"], "there is no verb 'queue'; errands ls does that: list tasks"),
+        (["abort", "x"], "there is no verb 'abort'; errands cancel does that: cancel tasks"),
         (["daemon"], "Usage: errands daemon VERB"),
         (
             ["daemon", "strat"],

@@ -82,7 +82,7 @@ def test_after_two_dashes_everything_is_an_operand() -> None:
 
 
 def test_options_after_an_operand_are_listed_so_that_a_verb_can_reject_them() -> None:
-    assert parse(RUN, ["make", "--wait"]).trailing == (("--wait", 1),)
+    assert parse(RUN, ["make all", "--wait"]).trailing == (("--wait", 1),)
     assert parse(RUN, ["--wait", "make"]).trailing == ()
 
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_understood_is_an_error_that_says_what_to_write(
 
 def test_an_unknown_option_of_run_may_belong_to_the_command() -> None:
     with pytest.raises(Usage, match="put -- before the command"):
-        parse(RUN, ["pytest", "-x"])
+        parse(RUN, ["-x", "pytest"])
 
 
 def test_too_many_operands_are_refused() -> None:

@@ -251,7 +251,7 @@ BREAKAGES = [
     Breakage(
         "L18",
         "a task with a start time starts at once",
-        file="engine/submit/submission.py",
+        file="engine/submit/draft_trigger.py",
         old="return task.due_at if task.due_at is not None and task.due_at > now else None",
         new="return None",
         test="engine/daemon/test_lanes.py",

@@ -120,7 +120,7 @@ class Arguments:
 
     `dashed` is the number of operands before `--`, None without one; `trailing` are the options that
     followed operands, each with the number of operands before it. Options end at the first word of a command,
-    unless that is a shell line.
+    unless that is a shell line; `passed_on` are those of the command that the verb knows, too.
     """
 
     def __init__(self, values: dict[str, Any]) -> None:
@@ -147,7 +147,7 @@ def parse(verb: Verb, words: Sequence[str]) -> Arguments:
         o.name: () if o.repeat else o.default if o.metavar and not o.value_is_optional else False
         for o in verb.options
     }
-    values.update(help=False, dashed=None, trailing=())
+    values.update(help=False, dashed=None, trailing=(), passed_on=())
     flags = {flag: option for option in (*verb.options, HELP) for flag in option.flags}
     operands: list[str] = []
     given: set[str] = set()
@@ -163,6 +163,7 @@ def parse(verb: Verb, words: Sequence[str]) -> Arguments:
             operands.append(word)
             if len(operands) == place and not is_shell_line(word):
                 operands.extend(rest)  # the command's own words, options among them
+                values["passed_on"] = tuple(each for each in rest if each in flags and each.startswith("--"))
                 break
             continue
         flag, option, value = _split(verb, flags, word, rest)

@@ -79,6 +79,15 @@ def command_of(arguments: Arguments, words: tuple[str, ...], *, place: int = 0) 
     return words[0]
 
 
+def note_passed_on(context: Context, arguments: Arguments) -> None:
+    """Say which options went to the command, although they could have been meant for errands."""
+    if arguments.passed_on:
+        command = arguments.command[0]
+        context.note(
+            f"{', '.join(arguments.passed_on)} went to {command}; options of errands stand before it"
+        )
+
+
 def draft_of(context: Context, arguments: Arguments, **action: Any) -> Draft:
     """Make a draft of what was typed; what was not said is left to the configuration."""
     if getattr(arguments, "stdin", False) and arguments.pty:

@@ -6,7 +6,7 @@ from errands.frontends.cli.approval.caller import YES, consent_of, door_of, is_p
 from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.task_options import PREVIEW, command_of, draft_of, options_of
+from errands.frontends.cli.task_options import PREVIEW, command_of, draft_of, note_passed_on, options_of
 from errands.model.errors import NotFound
 from errands.model.options.table import OPTIONS
 from errands.ports.store import Query
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     command = command_of(arguments, arguments.command)
+    note_passed_on(context, arguments)
     draft = draft_of(context, arguments, command=command, **consent_of(arguments))
     if arguments.preview:
         return show_preview(context, arguments, draft)
@@ -32,6 +33,7 @@ def propose(context: Context, arguments: Arguments) -> int:
     if arguments.json and arguments.quiet:
         raise Usage("give either --json or --quiet, not both")
     command = command_of(arguments, arguments.command)
+    note_passed_on(context, arguments)
     door = door_of(person=is_person())
     draft = draft_of(context, arguments, command=command, propose=True, door=door)
     view = context.engine.submit(draft)
