@@ -146,9 +146,9 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["pytest", "-x"], "run has no option -x"),
-        (["pytest", "-x"], "put -- before the command"),
-        (["sleep", "5", "--name", "x"], "is --name for errands or for sleep?"),
+        (["-x", "pytest"], "run has no option -x"),
+        (["-x", "pytest"], "put -- before the command"),
+        (["sleep 5", "x", "--name", "x"], "is --name for errands or for sleep 5?"),
         (["--every", "5m", "--cron", "@daily", "true"], "one trigger, not --every and --cron"),
         (["--every", "5m", "--wait", "true"], "errands fire ID --wait"),
         (["--every", "100ms", "true"], "--every must be at least 1s (got 100ms)"),

@@ -160,7 +160,7 @@ def test_clearing_by_state_age_and_owner_leaves_the_rest(newcomer: Person) -> No
     assert newcomer.types("clear", "--all", "--json").object["id"] == good
     assert [view["id"] for view in newcomer.types("ls", "--json").objects] == [live]
     both = newcomer.types("clear", "--all", live, code=2).err
-    assert "give either ids, or --all, --state, --owner or --older" in both
+    assert "give either ids, or --all, --failed, --state, --owner or --older" in both
 
 
 @pytest.mark.spec("L15")
@@ -193,7 +193,7 @@ def test_a_template_is_saved_shown_started_and_removed(person: Person, tmp_path:
         (["run", "typed", "what=1", "when=2"], "no parameter 'when'"),
         (["run", "typed", "what"], "write NAME=VALUE"),
         (["save", "Two Words", "true"], "two-words"),
-        (["save", "x", "ls", "-l"], "put -- before the command"),
+        (["save", "x", "-l", "ls"], "put -- before the command"),
         (["save", "x"], "template save needs COMMAND"),
         (["sav", "x"], "did you mean save?"),
     ],
