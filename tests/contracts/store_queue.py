@@ -164,10 +164,12 @@ class QueueContract:
             assert not store.unset_lane("shell")
         assert store.lane_widths() == []
 
-    def test_the_use_of_lanes_is_counted(self, store: Store) -> None:
-        runs = [add(store, sample_task(f"{name}-222222")) for name in "abc"]
-        add(store, sample_task("d-222222", lane="gpu"))
+    def test_what_is_paused_or_held_does_not_load_its_lane_and_stands_last(self, store: Store) -> None:
+        runs = [add(store, sample_task(f"{name}-222222")) for name in "abcde"]
         claim(store, limit=2)
         with store:
             store.pause_run(runs[0].id, state="running", by="ada", now=START)
-        assert store.lane_use() == {"shell": (1, 1, 1), "gpu": (0, 1, 0)}
+            store.pause_run(runs[2].id, state="pending", by="ada", now=START)
+            store.move_run(runs[4].id, before=runs[3].id)
+        assert store.lane_load() == {"shell": (1, 2)}
+        assert store.next_pending(limit=9)[0] == ["e-222222", "d-222222", "c-222222"]

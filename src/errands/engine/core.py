@@ -115,6 +115,10 @@ class EngineCore:
         """Return the pending tasks that start next, in that order, and how many there are in all."""
         return self.store.next_pending(limit=limit, batch=batch)
 
+    def lane_widths(self) -> dict[str, int]:
+        """Return the width of each lane: as a person set it, or else as configured."""
+        return {**self.config.lanes, **{each.name: each.width for each in self.store.lane_widths()}}
+
     def lane_load(self) -> dict[str, tuple[int, int]]:
         """Return how many slots of each lane are used, and how many runs wait; idle lanes are left out."""
         return self.store.lane_load()

@@ -189,11 +189,11 @@ class Queue:
         """List the lanes: how wide each is, who set that, and how many runs it has."""
         configured = self._core.config.lanes
         widths = {each.name: each for each in self._store.lane_widths()}
-        use = self._store.lane_use()
+        use = self._store.lane_load()
         found = []
         for name in dict.fromkeys((*configured, *widths, *sorted(use))):
             chosen = widths.get(name)
-            running, pending, paused = use.get(name, (0, 0, 0))
+            running, pending = use.get(name, (0, 0))
             found.append(
                 Lane(
                     name=name,
@@ -201,7 +201,6 @@ class Queue:
                     configured=configured.get(name),
                     running=running,
                     pending=pending,
-                    paused=paused,
                     set_by=None if chosen is None else chosen.by,
                     set_at=None if chosen is None else chosen.at,
                 )
@@ -231,7 +230,7 @@ class Queue:
         self._core.bell.ring()
         return next(
             (each for each in self.lanes() if each.name == name),
-            Lane(name=name, width=1, configured=None, running=0, pending=0, paused=0),
+            Lane(name=name, width=1, configured=None, running=0, pending=0),
         )
 
 

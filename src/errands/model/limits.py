@@ -56,13 +56,15 @@ class LaneWidth:
 
 @record
 class Lane:
-    """A lane as it is now; `configured` is its width in the configuration, None if that does not know it."""
+    """A lane as it is now; `configured` is its width in the configuration, None if it is not there.
+
+    Paused runs are not counted, nor are held ones.
+    """
 
     name: str
     width: int
     configured: int | None
     running: int
     pending: int
-    paused: int
     set_by: str | None = None
     set_at: datetime | None = None

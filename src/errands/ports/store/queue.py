@@ -41,11 +41,9 @@ if TYPE_CHECKING:
             False unless its run of this number is pending and it has not changed since.
             """
 
-        # Lanes whose width a person has set.
-        def lane_widths(self) -> list[LaneWidth]: ...
+        def lane_widths(self) -> list[LaneWidth]:
+            """Return the lanes whose width a person has set."""
+
         def set_lane(self, name: str, width: int, *, by: str, now: datetime) -> None: ...
         def unset_lane(self, name: str) -> bool:
             """Use the configured width again; False if none was set."""
-
-        def lane_use(self) -> dict[str, tuple[int, int, int]]:
-            """Return for each lane in use how many of its runs are running, pending and paused."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from errands.model.limits import LaneWidth
 from errands.model.task import PRIORITIES
-from errands.stores.sqlite.columns import TASK, maybe_micros, micros, moment
+from errands.stores.sqlite.columns import TASK, maybe_micros, micros
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
@@ -133,22 +132,8 @@ class QueueRows(Table):
             )
         return bool(rows)
 
-    def lane_widths(self) -> list[LaneWidth]:
-        rows = self.db.read("SELECT name, width, by, at FROM lanes ORDER BY name")
-        return [LaneWidth(name=name, width=width, by=by, at=moment(at)) for name, width, by, at in rows]
-
     def set_lane(self, name: str, width: int, *, by: str, now: datetime) -> None:
         self.db.write("INSERT OR REPLACE INTO lanes VALUES (?, ?, ?, ?)", (name, width, by, micros(now)))
 
     def unset_lane(self, name: str) -> bool:
         return self.changed("DELETE FROM lanes WHERE name = ?", (name,))
-
-    def lane_use(self) -> dict[str, tuple[int, int, int]]:
-        rows = self.db.read(
-            """
-            SELECT lane, sum(state = 'running' AND paused_at IS NULL), sum(state = 'pending'),
-                   sum(state = 'running' AND paused_at IS NOT NULL)
-            FROM runs INDEXED BY one_live_run WHERE state IN ('pending', 'running') GROUP BY lane
-            """
-        )
-        return {lane: (running, pending, paused) for lane, running, pending, paused in rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
+from errands.model.limits import LaneWidth
 from errands.model.run import Event
 from errands.model.states import OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
@@ -282,7 +283,7 @@ class ViewRows(Table):
         return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
 
     def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
-        # In the order of `claim`; then what waits for a time, and last what waits for tasks.
+        # In the order of `claim`; then what waits for a time, what waits for tasks, and last what is held.
         of_batch = "" if batch is None else "AND tasks.batch = ?"
         waiting = f"""
             FROM runs INDEXED BY one_live_run CROSS JOIN tasks ON tasks.seq = runs.task
@@ -293,7 +294,8 @@ class ViewRows(Table):
         ids = self.first_column(
             f"""
             SELECT tasks.id {waiting}
-            ORDER BY runs.waits > 0, runs.not_before IS NOT NULL, runs.not_before, runs.priority, runs.seq
+            ORDER BY runs.paused_at IS NOT NULL, runs.waits > 0, runs.not_before IS NOT NULL,
+                     runs.not_before, runs.priority, coalesce(runs.place, runs.seq)
             LIMIT ?
             """,
             (*values, limit),
@@ -302,11 +304,16 @@ class ViewRows(Table):
             return ids, len(ids)
         return ids, self.db.read(f"SELECT count(*) {waiting}", values)[0][0]
 
+    def lane_widths(self) -> list[LaneWidth]:
+        rows = self.db.read("SELECT name, width, by, at FROM lanes ORDER BY name")
+        return [LaneWidth(name=name, width=width, by=by, at=moment(at)) for name, width, by, at in rows]
+
     def lane_load(self) -> dict[str, tuple[int, int]]:
         rows = self.db.read(
             """
-            SELECT lane, sum(runs.state = 'running' AND coalesce(waiting, '') NOT IN ('approval', 'task')),
-                   sum(runs.state = 'pending' AND held = 0)
+            SELECT lane, sum(runs.state = 'running' AND paused_at IS NULL
+                             AND coalesce(waiting, '') NOT IN ('approval', 'task')),
+                   sum(runs.state = 'pending' AND held = 0 AND paused_at IS NULL)
             FROM runs INDEXED BY one_live_run LEFT JOIN exchanges ON exchanges.run = runs.seq
             WHERE runs.state IN ('pending', 'running') GROUP BY lane ORDER BY lane
             """

@@ -231,7 +231,7 @@ def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
 
 def _in_use(context: Context) -> str:
     """Return the lanes with used and all slots, and the batches with ended and all tasks."""
-    widths = context.config.lanes
+    widths = context.engine.lane_widths()
     lanes = [
         f"{line(lane)} {used}/{widths.get(lane, 1)}" + (f" ({waiting:,} waiting)" if waiting else "")
         for lane, (used, waiting) in context.engine.lane_load().items()

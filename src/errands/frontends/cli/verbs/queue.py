@@ -109,7 +109,7 @@ def lane(context: Context, arguments: Arguments) -> int:
 
 
 DEFAULT = "default"
-FIELDS = ("name", "width", "configured", "running", "pending", "paused", "set_by", "set_at")
+FIELDS = ("name", "width", "configured", "running", "pending", "set_by", "set_at")
 COLUMNS = (
     Column(title="LANE"),
     Column(title="WIDTH", right=True),
@@ -124,7 +124,7 @@ def _table(context: Context, lanes: list[Lane]) -> list[str]:
         (
             Cell(text=each.name, colour="bold"),
             str(each.width),
-            str(each.running) + (f" (+{each.paused} paused)" if each.paused else ""),
+            str(each.running),
             str(each.pending),
             _origin(each),
         )
