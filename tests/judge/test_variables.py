@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from errands.judge.shell.variables import is_harmless, removed
+from errands.judge.shell.variables import inherited, is_harmless, removed
 
 pytestmark = [pytest.mark.spec("A2")]
 
@@ -64,3 +64,21 @@ def test_language_time_and_colours_are_harmless(name: str, value: str) -> None:
 )
 def test_anything_else_is_not_known_to_be_harmless(name: str, value: str) -> None:
     assert not is_harmless(name, value)
+
+
+def test_what_only_reads_inherits_nothing_that_is_not_listed() -> None:
+    listed = {
+        "HOME": "/home/a", "LC_ALL": "C", "TERM": "xterm", "TZ": "UTC", "LS_COLORS": "di=1:*.x=2",
+        "SHELL": "/bin/zsh", "XDG_DATA_HOME": "/home/a/data", "GIT_TERMINAL_PROMPT": "0",
+    }  # fmt: skip
+    others = dict.fromkeys("FOO API_KEY LD_PRELOAD PIP_PYTHON DPKG_PAGER LC_X BC_ENV_ARGS PATH".split(), "x")
+    forged = {"SHELL": "/tmp/sh", "LANG": "../x", "XDG_DATA_HOME": "/home/a/../b", "LOCALE_ARCHIVE": "/tmp/x"}
+    pagers = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "LESSSECURE": "1"}
+
+    assert inherited({**listed, **others}, own_home="/home/a") == listed | pagers
+    assert inherited(forged, own_home="/home/a") == pagers
+
+
+def test_python_loads_nothing_from_a_home_that_a_caller_made_up() -> None:
+    assert inherited({"HOME": "/tmp/x"}, own_home="/home/a")["PYTHONNOUSERSITE"] == "1"
+    assert "PYTHONNOUSERSITE" not in inherited({"HOME": "/home/a"}, own_home="/home/a")

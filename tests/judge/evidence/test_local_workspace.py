@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from errands.judge.evidence import local_workspace
-from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.judge.evidence.evidence import DEFAULT_PATH
+from errands.judge.evidence.local_workspace import LocalWorkspace, trusted_path
 from errands.judge.judge import judge
 from errands.judge.workspace import FoundProgram
 
@@ -160,3 +161,57 @@ def test_a_program_from_another_work_tree_is_not_trusted(
     assert judge(("ls",), LocalWorkspace(str(tmp_path / "here"), path)).verdict != "auto"
     path["PATH"] = f"{hidden.parent}:/usr/bin"
     assert judge(("ls",), LocalWorkspace(str(tmp_path / "here"), path)).verdict == "auto"
+
+
+@pytest.mark.spec("A2")
+def test_settings_that_a_caller_made_up_are_not_loaded_from(tmp_path: Path) -> None:
+    """A `pip.conf` can name the interpreter that pip starts, and a `.manpath` what renders a page."""
+    home = pwd.getpwuid(os.geteuid()).pw_dir
+    forged = LocalWorkspace(str(tmp_path), {"HOME": home, "XDG_CONFIG_HOME": str(tmp_path)})
+    elsewhere = LocalWorkspace(str(tmp_path), {"HOME": str(tmp_path)})
+
+    assert judge(("pip list",), forged).verdict != "auto"
+    assert judge(("man ls",), elsewhere).verdict != "auto"
+    assert judge(("man ls",), LocalWorkspace(str(tmp_path), {"HOME": home})).verdict == "auto"
+
+
+@pytest.mark.spec("A2")
+def test_a_project_among_the_systems_directories_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_workspace, "TEMPORARY", ())
+    monkeypatch.setattr(local_workspace, "_SYSTEM", (str(tmp_path), "/usr", "/bin"))
+    program = marking(tmp_path / "app/bin/ls")
+    path = {"PATH": f"{program.parent}:/usr/bin"}
+
+    assert judge(("ls",), LocalWorkspace("/", path)).verdict == "auto"
+    assert judge(("ls",), LocalWorkspace(str(tmp_path / "app"), path)).verdict != "auto"
+    assert judge(("ls",), LocalWorkspace("/usr", {"PATH": "/usr/bin"})).verdict == "auto"
+
+
+@pytest.mark.spec("A2")
+def test_a_search_path_keeps_the_directories_of_trusted_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_workspace, "TEMPORARY", (str(tmp_path / "tmp"),))
+    names = (
+        "project/bin",
+        "tmp/bin",
+        "other/bin",
+        "tools/bin",
+        "open/bin",
+        "errands/homes/x/bin",
+        ".own/bin",
+    )
+    places = {name: tmp_path / name for name in names}
+    for place in places.values():
+        place.mkdir(parents=True)
+    (tmp_path / "other/package.json").touch()
+    places["open/bin"].chmod(0o777)
+    (tmp_path / "link").symlink_to(places["project/bin"])
+    entries = [*map(str, places.values()), str(tmp_path / "link"), "bin", "", "/usr/bin", "/nowhere/bin"]
+    environment = {"PATH": ":".join(entries), "HOME": str(tmp_path)}
+    kept = trusted_path(str(tmp_path / "project"), environment, distrusted=str(tmp_path / "errands"))
+
+    assert kept.split(":") == [str(places["tools/bin"]), str(places[".own/bin"]), "/usr/bin"]
+    assert trusted_path("/", {"PATH": "bin"}, distrusted="/nowhere") == DEFAULT_PATH

@@ -36,12 +36,13 @@ class LaunchBuilder:
         self._store = store
         self._home = home
         self._config = config
-        self._environments: dict[str, tuple[Mapping[str, str], Place | None]] = {}
+        self._environments: dict[tuple[str, str], tuple[Mapping[str, str], Place | None]] = {}
 
     def build(self, task: Task, run: Run) -> Launch:
         run_id, limits, action = run.id, task.limits, task.action
         directory = self._home.run(run_id)
-        base, base_caller = self._environment(action.environment)
+        read_only = isinstance(action, Shell) and action.sandbox is None and is_read_only(task)
+        base, base_caller = self._environment(action.environment, action.cwd if read_only else "")
         env = {
             **action.env,
             "TRACEPARENT": executing(run, caller(action.env) or base_caller).traceparent,
@@ -82,7 +83,7 @@ class LaunchBuilder:
             nice=limits.nice,
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
-            read_only=sandbox is None and is_read_only(task),
+            read_only=read_only,
             may_be_warm=isinstance(action, Prompt)
             and limits.nice is None
             and self._backend(action.agent) in WARM_BACKENDS,
@@ -121,18 +122,23 @@ class LaunchBuilder:
         argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
         return Step(role=role, argv=argv, label=written(command))
 
-    def _environment(self, digest: str) -> tuple[Mapping[str, str], Place | None]:
+    def _environment(self, digest: str, reading_in: str) -> tuple[Mapping[str, str], Place | None]:
         """Return a submitter's environment, and the span in which it submitted.
 
-        Reading it for every run would cost the daemon 9 % more processor time, and send it every time.
+        What only reads, in the directory `reading_in`, gets a part of it. Reading it for every run would cost
+        the daemon 9 % more processor time, and send it every time.
         """
-        found = self._environments.get(digest)
+        found = self._environments.get((digest, reading_in))
         if found is None:
             variables = self._store.environment(digest)
             found = variables, caller(variables)
+            if reading_in:
+                from errands.engine.walls.variables import read_only_variables
+
+                found = read_only_variables(variables, reading_in, self._home.path), found[1]
             if len(self._environments) >= _CACHED_ENVIRONMENTS:
                 self._environments.clear()
-            self._environments[digest] = found
+            self._environments[digest, reading_in] = found
         return found
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from errands.engine.engine import Engine
+from errands.engine.walls.variables import read_only_variables
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Shell
 from errands.model.approval import evidence_of, is_read_only
@@ -63,13 +64,16 @@ class WatchContext:
         evidence = evidence_of(task)
         if evidence is not None and (said := changes(evidence, refreshed(evidence, self.cwd))):
             raise Changed(said)
-        environ = {**self._store.environment(action.environment), **action.env}
+        base, read_only = self._store.environment(action.environment), is_read_only(task)
+        if read_only:
+            base = read_only_variables(base, self.cwd, self.home)
+        environ = {**base, **action.env}
         environ["ERRANDS_TASK_ID"] = self.task_id
         command = WatchedCommand(
             argv=(self._engine.config.runs.shell, "-c", line),
             cwd=self.cwd,
             env=environ,
-            scratch=self._engine.home.scratch if is_read_only(task) else "",
+            scratch=self._engine.home.scratch if read_only else "",
         )
         return await self._run(command, timeout=timeout)
 

@@ -1,4 +1,8 @@
-"""The variables of a sandbox: those of the caller, without secrets and without ways out."""
+"""The variables behind walls: of a sandbox, and of a command that only reads.
+
+A sandbox gets those of the caller, without secrets and without ways out. What only reads gets a list of
+harmless ones, and a search path on which nothing that a run could have written is found.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,15 @@ _AWAY = frozenset(
     DOCKER_HOST KUBECONFIG DATABASE_URL PGPASSFILE NETRC""".split()
 )
 _AWAY_BEGIN = ("DBUS_", "ERRANDS_", "AWS_", "AZURE_", "GOOGLE_APPLICATION_")
+
+
+def read_only_variables(base: Mapping[str, str], cwd: str, errands_home: str) -> dict[str, str]:
+    """Return the variables of a caller that a command which only reads inherits."""
+    from errands.judge.evidence.local_workspace import own_home, trusted_path
+    from errands.judge.shell.variables import inherited
+
+    path = trusted_path(cwd, base, distrusted=errands_home)
+    return {**inherited(base, own_home=own_home()), "PATH": path}
 
 
 def inner_variables(base: Mapping[str, str]) -> dict[str, str]:

@@ -147,7 +147,7 @@ class LocalWorkspace:
     @property
     def is_own_home(self) -> bool:
         home = own_home()
-        return bool(home) and is_within(self.real(self.home), home)
+        return bool(home) and all(is_within(self.real(each), home) for each in (self.home, self._settings))
 
     def stranger(self, path: str) -> str:
         path = os.path.join(self.cwd, path)
@@ -169,13 +169,19 @@ class LocalWorkspace:
         doubt = self._doubt(path)
         return FoundProgram(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
 
+    def doubt_of_entry(self, entry: str) -> str:
+        """Return why not to trust all programs in a directory of the search path; "" to trust them."""
+        if not entry.startswith("/"):
+            return "it is not absolute"
+        return _others_doubt(entry, self.real(entry)) or self._doubt(os.path.join(entry, "program"))
+
     def _doubt(self, path: str) -> str:
         """Return why anything could have put a program there; "" if nothing could."""
         for each in (path, self.real(path)):
+            if _is_in_project(each, self.project) or _is_in_project(each, self.real(self.project)):
+                return f"{path} is inside the project"
             if _is_system(each):
                 continue
-            if is_within(each, self.project) or is_within(each, self.real(self.project)):
-                return f"{path} is inside the project"
             if any(is_within(each, directory) for directory in TEMPORARY):
                 return f"{path} is in a temporary directory"
             if self._is_in_a_project(each):
@@ -190,6 +196,21 @@ class LocalWorkspace:
         directory = os.path.dirname(path)
         project = _project(directory, self.home)
         return any(os.path.lexists(os.path.join(project, mark)) for marks in _MARKS for mark in marks)
+
+
+def trusted_path(cwd: str, environment: Mapping[str, str], *, distrusted: str) -> str:
+    """Return the entries of a search path that only trusted programs can be in, none of them `distrusted`.
+
+    What a program starts by its bare name is found nowhere else, so it is trusted, too.
+    """
+    workspace = LocalWorkspace(cwd, environment)
+    entries = dict.fromkeys(environment.get("PATH", DEFAULT_PATH).split(":"))
+    found = [
+        entry
+        for entry in entries
+        if not workspace.doubt_of_entry(entry) and not is_within(workspace.real(entry), distrusted)
+    ]
+    return ":".join(found) or DEFAULT_PATH
 
 
 def _is_strangers(path: str) -> bool:
@@ -255,6 +276,11 @@ def own_home() -> str:
     except KeyError:
         return ""
     return "" if home == "/" else home
+
+
+def _is_in_project(path: str, project: str) -> bool:
+    """Return whether a program is in the project; one whose project has the system in it is not."""
+    return is_within(path, project) and not any(is_within(each, project) for each in DEFAULT_PATH.split(":"))
 
 
 def _is_system(path: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program, ask, ask_each, unlisted
+from errands.judge.programs.entry import Program, ask, ask_each, objection_to_home, unlisted
 from errands.judge.programs.places import objection_to_following, objection_to_recursion
 from errands.judge.programs.usage import reasons_by_entry
 
@@ -75,6 +75,12 @@ def _xxd(words: tuple[str, ...], workspace: Workspace) -> Reasons:
             word = "-p" if word[1] == "p" else word
         rest.append(word)
     return reasons_by_entry("xxd", tuple(rest), _XXD, workspace)
+
+
+def _only_names(usage: Usage, workspace: Workspace) -> Reasons:
+    """Refuse files, and a home directory whose `.manpath` may name programs."""
+    files = [f"`man` would render the file {word}" for word in usage.operands if "/" in word]
+    return ask_each(files, "option") or objection_to_home("man", workspace)
 
 
 PROGRAMS: dict[str, Entry] = {
@@ -249,16 +255,10 @@ PROGRAMS: dict[str, Entry] = {
         options="-k --apropos -f --whatis -w --where --path -a --all -s=TEXT -S=TEXT -i -I",
         operands="TEXT...",
         refused={"-P --pager -H --html": "names a program to run", "-l --local-file": "renders a file"},
-        check=lambda usage, workspace: _only_names(usage),
+        check=_only_names,
     ),
     "whatis": Program(options="-d -r --regex -w --wildcard -l --long -s=TEXT", operands="TEXT..."),
     "apropos": Program(
         options="-d -e --exact -r --regex -w --wildcard -a --and -l --long -s=TEXT", operands="TEXT..."
     ),
 }
-
-
-def _only_names(usage: Usage) -> Reasons:
-    return ask_each(
-        (f"`man` would render the file {word}" for word in usage.operands if "/" in word), "option"
-    )

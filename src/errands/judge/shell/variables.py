@@ -1,6 +1,7 @@
-"""Environment variables: which ones are harmless to set, and which ones a harmless command must not inherit.
+"""Environment variables: which ones are harmless to set, and which ones a harmless command may inherit.
 
-A command judged harmless runs without the variables that would make it load or start something else.
+A command that only reads inherits nothing but what is listed. Test runs, which need variables that nobody can
+list, run without those that would make them load or start something else.
 """
 
 from __future__ import annotations
@@ -78,6 +79,47 @@ _KEPT = frozenset(
     """GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE
     GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE""".split()
 )
+
+
+# What a command that only reads inherits besides what is harmless: who and where one is, and colours.
+_INHERITED = {
+    **dict.fromkeys("USER LOGNAME HOSTNAME PWD HOME TMPDIR TMP TEMP XDG_CONFIG_HOME".split(), r"[^\0\n]*"),
+    **dict.fromkeys("LS_COLORS JQ_COLORS EZA_COLORS EXA_COLORS".split(), r"[\x20-\x7e]*"),
+    **dict.fromkeys("SHLVL MANWIDTH".split(), r"[0-9]{0,9}"),
+    "SHELL": r"(?:/usr)?/bin/[a-z]+",
+    "LOCALE_ARCHIVE": r"/(?:nix/store|usr/lib/locale)/[A-Za-z0-9_+.-]+(?:/[A-Za-z0-9_+-][A-Za-z0-9_+.-]*)*",
+    "__CF_USER_TEXT_ENCODING": r"[0-9A-Fa-fx:]*",
+}
+# What it may look up, as long as that is in the person's own home directory.
+_OWN = frozenset("XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME".split())
+# A pager takes commands from its terminal that nobody has judged: on a terminal, too, there is none.
+_NO_PAGERS = {**dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER"), "cat"), "LESSSECURE": "1"}
+
+
+def inherited(environment: Mapping[str, str], *, own_home: str) -> dict[str, str]:
+    """Return the variables of a command that only reads, without its search path.
+
+    `own_home` is the person's home directory according to the system. If HOME names another, Python must not
+    load what is installed there.
+    """
+    found = {name: value for name, value in environment.items() if _is_inherited(name, value, own_home)}
+    if not _is_inside(environment.get("HOME", own_home), own_home):
+        found["PYTHONNOUSERSITE"] = "1"
+    return found | _NO_PAGERS
+
+
+def _is_inherited(name: str, value: str, own_home: str) -> bool:
+    if name in _KEPT or is_harmless(name, value):
+        return True
+    if name in _OWN:
+        return _is_inside(value, own_home)
+    pattern = _INHERITED.get(name)
+    return pattern is not None and re.fullmatch(pattern, value) is not None
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    is_below = path == directory or path.startswith(directory.rstrip("/") + "/")
+    return bool(directory) and is_below and ".." not in path.split("/")
 
 
 def is_harmless(name: str, value: str) -> bool:
