@@ -39,7 +39,7 @@ _GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
 _EXTENDED = re.compile(r"[\^~#]")
 # What a shell does itself, whether or not there is a program of that name.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
-# These run the project's code anyway, so they may come from a virtual environment in it, or a temporary one.
+# These run the project's code.
 _TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 
@@ -270,7 +270,7 @@ class _Case:
     def _judge_program(self, words: tuple[Word, ...], workspace: Workspace, *, shell: str) -> None:
         texts = texts_of(words, workspace)
         name = texts[0]
-        self._trust(name, workspace, shell=shell)
+        self._trust(name, workspace, shell=shell, is_test=runs_tests(texts))
         self._keep_scripts(texts, workspace)
         moved = workspace.cwd != self._start.cwd
         outside = not is_within(workspace.real(workspace.cwd), workspace.real(workspace.project))
@@ -302,13 +302,13 @@ class _Case:
             if word.pattern and not is_anchored(word.text):
                 self._ask(f"has a pattern that may become an option: {word.text}", "glob", contained=True)
 
-    def _trust(self, name: str, workspace: Workspace, *, shell: str) -> None:
+    def _trust(self, name: str, workspace: Workspace, *, shell: str, is_test: bool = False) -> None:
         if "/" in name or (shell and name in _BUILTINS):
             return
         program = workspace.program(name)
         if program.path:
             self._programs[name] = program.path
-        if program.doubt and not (program.own and _TESTERS.fullmatch(name)):
+        if program.doubt and not (program.own and is_test):
             self._ask(f"`{name}` cannot be trusted: {program.doubt}", "program", contained=True)
 
     def _obey(self, words: tuple[Word, ...]) -> None:

@@ -220,7 +220,8 @@ def _uv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 
 def runs_tests(words: tuple[str, ...]) -> bool:
     """Return whether a harmless command runs code of the project, which may write what it likes."""
-    return words[0] in PROGRAMS and words[1:] not in (("--version",), ("-V",), ("-VV",))
+    is_runner = words[0] in PROGRAMS or _PYTHON_NAME.fullmatch(words[0]) is not None
+    return is_runner and words[1:] not in (("--version",), ("-V",), ("-VV",))
 
 
 PROGRAMS: dict[str, Entry] = {
