@@ -9,14 +9,15 @@ from __future__ import annotations
 import posixpath
 import re
 
+from errands.judge.coverage import Coverage
 from errands.judge.programs import reasons_for, reasons_for_reading
 from errands.judge.programs.testing import runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
-from errands.judge.shell.scripts import SHELLS, is_interpreter, scripts
+from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
-from errands.judge.shell.wrappers import follow, is_wrapper
+from errands.judge.shell.wrappers import follow
 from errands.judge.words import expanded, is_anchored, is_one_variable, is_word, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
@@ -68,7 +69,7 @@ class _Case:
         self._rules = rules
         self._reasons: dict[Reason, None] = {}
         self._programs: dict[str, str] = {}
-        self._scripts: dict[str, None] = {}
+        self._coverage = Coverage()
         self._denied = False
         self._does_more = False
         self._needs_more = False  # than the walls of a sandbox allow
@@ -83,8 +84,9 @@ class _Case:
             verdict=verdict,
             reasons=tuple(self._reasons),
             programs=tuple(self._programs.items()),
-            scripts=tuple(self._scripts),
+            scripts=tuple(self._coverage.scripts),
             does_more=self._does_more,
+            uncovered=tuple(self._coverage.uncovered),
         )
 
     def _is_beyond_walls(self) -> bool:
@@ -141,6 +143,7 @@ class _Case:
             self._ask(f"the line {doubt}", "shell", contained=contained)
         if line.doubts:
             self._scan(source, workspace)
+            self._coverage.add_line(line.steps, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
             return
@@ -160,6 +163,7 @@ class _Case:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
             if len(places) + len(others) > _MOST_PLACES:
                 self._ask("changes the directory too often to be analysed", "directory", contained=True)
+                self._coverage.add_line(line.steps, workspace)
                 for rest in line.steps[at + 1 :]:
                     self._name_harm(rest.words, workspace)
                 return
@@ -170,6 +174,7 @@ class _Case:
         words = step.words[1:]
         if len(words) != 1 or piped or words[0].pattern or words[0].text.startswith("-") or not words[0].text:
             self._ask("changes the directory in a way that is not analysed", "directory", contained=True)
+            self._coverage.add_unknown_directory()
             return workspace
         target = posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace)))
         project = workspace.real(workspace.project)
@@ -191,7 +196,7 @@ class _Case:
         depth: int = 0,
     ) -> None:
         self._judge_around(step, workspace, shell=shell)
-        self._keep_input(step, workspace)
+        self._coverage.add_input(step, source, workspace)
         words = step.words
         if shell and is_word(words[:1], "!") and source is None:
             words = words[1:]
@@ -271,7 +276,7 @@ class _Case:
         texts = texts_of(words, workspace)
         name = texts[0]
         self._trust(name, workspace, shell=shell, is_test=runs_tests(texts))
-        self._keep_scripts(texts, workspace)
+        self._coverage.add_command(texts, workspace.cwd)
         moved = workspace.cwd != self._start.cwd
         outside = not is_within(workspace.real(workspace.cwd), workspace.real(workspace.project))
         if name == "git" and (outside or (moved and not workspace.is_same_repository(self._start.cwd))):
@@ -319,18 +324,6 @@ class _Case:
         elif asked := self._rules.asking(words):
             self._ask(f"a rule requires approval: {asked.text}", "rule")
 
-    def _keep_scripts(self, texts: tuple[str, ...], workspace: Workspace) -> None:
-        self._scripts.update(dict.fromkeys(scripts(texts, workspace.cwd)))
-
-    def _keep_input(self, step: Step, workspace: Workspace) -> None:
-        """Note the file that a shell, an interpreter or a wrapper reads its commands from."""
-        name = step.words[0].text if step.words else ""
-        if name in SHELLS or is_interpreter(name) or is_wrapper(name):
-            for each in step.redirections:
-                if each.operator == "<" and not each.target.text.startswith("/dev/"):
-                    path = posixpath.join(workspace.cwd, expanded(each.target, workspace))
-                    self._scripts[posixpath.normpath(path)] = None
-
     # What is not analysed
 
     def _scan(self, text: str, workspace: Workspace) -> None:
@@ -356,7 +349,7 @@ class _Case:
         self._looks -= 1
         self._obey(words)
         texts = texts_of(words, workspace)
-        self._keep_scripts(texts, workspace)
+        self._coverage.add_command(texts, workspace.cwd)
         if not self._needs_more:
             from errands.judge.containment import may_be_too_much
 

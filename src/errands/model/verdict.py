@@ -35,7 +35,8 @@ class Judgement:
 
     `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are
     the files whose content decides what happens, so it is part of an approval's digest. `does_more` than read
-    what runs the project's tests or is allowed by a rule, so it cannot be held to reading.
+    what runs the project's tests or is allowed by a rule, so it cannot be held to reading. `uncovered` says
+    what would run besides, whose content an approval does not cover.
     """
 
     verdict: Verdict
@@ -43,6 +44,7 @@ class Judgement:
     programs: tuple[tuple[str, str], ...] = ()
     scripts: tuple[str, ...] = ()
     does_more: bool = False
+    uncovered: tuple[str, ...] = ()
 
     @property
     def lasting(self) -> tuple[Reason, ...]:

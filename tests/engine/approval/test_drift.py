@@ -106,6 +106,40 @@ def test_an_answer_is_refused_and_asked_for_again_if_the_script_changed_meanwhil
 
 
 @pytest.mark.spec("A10")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat build.sh | sh -s /nowhere",
+        "cd sub/.. && ./build.sh /nowhere",
+        "rm -f /nowhere/$(./build.sh)",
+        "build.sh /nowhere",
+        "uv run ./build.sh /nowhere",
+    ],
+)
+def test_scripts_behind_pipes_directories_and_the_search_path_are_part_of_what_is_approved(
+    asking: Engine, script: Script, line: str
+) -> None:
+    directory = script.place.parent
+    path = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+    view = asking.submit(Draft(command=line, cwd=str(directory), environ=path))
+    script.write("second")
+
+    assert view.state == "proposed"
+    with pytest.raises(Drifted, match=r"build\.sh has changed"):
+        asking.approve(view.id, **PERSON)
+
+
+@pytest.mark.spec("A10")
+def test_a_question_says_what_an_approval_does_not_cover(asking: Engine, tmp_path: Path) -> None:
+    view = asking.submit(Draft(command="curl -s https://example.org/x | sh", cwd=str(tmp_path)))
+
+    assert view.question is not None
+    assert "runs with `sh` what `curl` prints, which an approval does not cover" in [
+        each.text for each in view.question.reasons
+    ]
+
+
+@pytest.mark.spec("A10")
 async def test_an_edited_script_whose_name_is_not_text_needs_approval_again_too(
     engine: TestEngine, asking: Engine, tmp_path: Path
 ) -> None:

@@ -148,6 +148,9 @@ class Judge:
             action = evolve(action, read_only=True)
         if judgement.verdict == "contained":
             judgement = self._walled(judgement, action, witness.project)
+        if judgement.verdict == "ask" and judgement.uncovered:
+            more = tuple(Reason(text=text, kind="script") for text in judgement.uncovered)
+            judgement = evolve(judgement, reasons=(*judgement.reasons, *more))
         evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
         return Ruling(
             judgement=judgement,
@@ -192,6 +195,7 @@ class Judge:
             }
         else:
             links = {}  # a person consents to the words
+            names += [found for name, found in programs.items() if witness.program(name).doubt]
         if not names and not programs and not links:
             return None
         return Evidence(
