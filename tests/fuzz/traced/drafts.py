@@ -1,7 +1,7 @@
 """Drafts: harmless and harmful lines, crossed and edited at random.
 
-Words come from all lines of the corpus, from the tables of the judge and from the files of the scratch image;
-characters inside of quotes are those that matter to sed, awk, jq, globs and the shell.
+Words come from all lines of the corpus, from the tables of the judge and from the files of the scratch image.
+Scripts for sed, awk, jq and find are put together from the words of these languages, harmful ones included.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from errands.judge.programs import FAMILIES, VERSIONS, entry_for
+from errands.judge.programs.git import SUBCOMMANDS
 from tests.fuzz.lines import ADVISORIES, CORPUS, PASSED, UNSEEN, read
 from tests.fuzz.operators.constructs import CONSTRUCTS
 from tests.fuzz.operators.joins import JOINS, can_be_beside
 from tests.fuzz.operators.spelling import SPELLING
 from tests.fuzz.operators.spoils import SPOILS
 from tests.fuzz.operators.wrapping import WRAPPING
+from tests.fuzz.traced.languages import EVERYDAY, LANGUAGES
 from tests.fuzz.traced.machine import FILES
 from tests.fuzz.words import simple
 
@@ -45,22 +47,24 @@ class Drafts:
         corpus = (*read(CORPUS), *read(UNSEEN), *read(PASSED), *read(ADVISORIES))
         lines = [each for each in corpus if len(each.command) <= LONGEST and each.family != "size_limits"]
         self._random = Random(seed)
-        self._harmless = [each.command for each in lines if each.is_harmless]
+        self._harmless = [*(each.command for each in lines if each.is_harmless), *EVERYDAY]
         self._harmful = [each.command for each in lines if not each.is_harmless]
         self._beside = [each for each in self._harmless if can_be_beside(each)]
         self._words = sorted({word for each in lines for word in each.command.split()})
-        self._options = {name: _options(name) for name in FAMILIES}
-        self._programs = sorted({*FAMILIES, *VERSIONS})
+        self._options = {name: _options(entry_for(name)) for name in FAMILIES} | _options_of_git()
+        self._programs = sorted({*self._options, *VERSIONS})
         self._edits: list[Edit] = [*SPELLING, *WRAPPING, *CONSTRUCTS, *SPOILS]
         self._edits += [self._word, self._word, self._operand, self._sign, self._sign, self._quoted] * 8
         self._edits += [self._join] * 12
 
     def __iter__(self) -> Iterator[str]:
         while True:
-            match self._random.randrange(8):
-                case 0:
+            match self._random.randrange(10):
+                case 0 | 1:
                     text = self._composed()
-                case 1:
+                case 2:
+                    text = self._scripted()
+                case 3:
                     text = self._random.choice(self._harmful)
                 case _:
                     text = self._random.choice(self._harmless)
@@ -80,6 +84,16 @@ class Drafts:
         if random.random() < 0.1:
             random.shuffle(words)
         return " ".join([name, *words])
+
+    def _scripted(self) -> str:
+        """Compose a script of one of the little languages."""
+        random = self._random
+        calls, words = random.choice(LANGUAGES)
+        call, chosen = random.choice(calls), random.choices(words, k=random.randint(1, 6))
+        if call.startswith("find"):
+            return call.replace("@", " ".join(chosen))
+        script = random.choice(("", "", " ", ";")).join(chosen).replace("'", "")
+        return call.replace("@", f"'{script}'")
 
     def _word(self, text: str, random: Random) -> str | None:
         """Add, replace or remove a word; an added one is mostly an option of the program."""
@@ -126,11 +140,19 @@ class Drafts:
         return join(text, random.choice(self._beside), random)
 
 
-def _options(name: str) -> list[str]:
-    """Return the options that the table of a program names, with a value where they take one."""
+def _options_of_git() -> dict[str, list[str]]:
+    found = {}
+    for name, entry in SUBCOMMANDS.items():
+        for more, each in entry.items() if isinstance(entry, dict) else [("", entry)]:
+            found[f"git {name} {more}".rstrip()] = _options(each)
+    return found
+
+
+def _options(entry: object) -> list[str]:
+    """Return the options that an entry of the tables names, with a value where they take one."""
     found = []
-    for each in str(getattr(entry_for(name), "options", "")).split():
-        option, _, kind = each.replace("[", "").replace("]", "").partition("=")
+    for each in str(getattr(entry, "options", "")).split():
+        option, _, kind = each.replace("[", "").replace("]", "").replace("==", "=").partition("=")
         if option.startswith("-"):
             value = _VALUES.get(kind, kind.partition("|")[0].lower())
             found += [option] if not kind or "[" in each else []

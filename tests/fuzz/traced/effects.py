@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from errands.judge.programs import FAMILIES, VERSIONS
 from tests.fuzz.traced.machine import HOME, MARK, PROJECT, SCRATCH, SECRETS, SECRETS_AT_HOME
 
-_CALL = re.compile(r"^(\d+)\s+(\w+)\((.*)\)\s+= (-?\d+|\?)")
+# A call that another process interrupts in the trace is written in two lines; the first has its arguments.
+_CALL = re.compile(r"^(\d+)\s+(\w+)\((.*?)(?:\)\s+= (?:-?\d|\?).*|\s*<unfinished \.\.\.>)$")
 _MARKED = re.compile(rf'chdir\("{MARK}(\d+)"')
 _AT = re.compile(r'(?:AT_FDCWD|\d+)<([^>]*)>, "((?:[^"\\]|\\.)*)"')
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -49,7 +50,7 @@ def effects(trace: str) -> Iterator[Effect]:
         found = _CALL.match(text)
         if found is None:
             continue
-        pid, call, words, _ = found.groups()
+        pid, call, words = found.groups()
         if marked := _MARKED.search(text):
             line, driver = int(marked.group(1)), driver or pid
         elif line >= 0 and pid != driver and (what := _effect(call, words, programs.get(pid, ""))):

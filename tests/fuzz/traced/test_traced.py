@@ -10,12 +10,13 @@ import pytest
 from errands.judge.judge import judge
 from tests.fuzz.traced.__main__ import fuzz, tried
 from tests.fuzz.traced.drafts import Drafts, shape
-from tests.fuzz.traced.machine import Machine, missing
+from tests.fuzz.traced.effects import effects
+from tests.fuzz.traced.machine import MARK, Machine, missing
 from tests.judge.fake_workspace import FakeWorkspace
 
 SEED = 20
 # `make fuzz` judges a million; these take about half a minute on two busy cores.
-LINES = 3_000
+LINES = 2_000
 HARMFUL = {
     "touch x": "openat /project/x",
     "echo a > src/x": "openat /project/src/x",
@@ -81,6 +82,16 @@ def test_a_judge_that_lets_everything_pass_is_caught(machine: Machine) -> None:
     ]
 
     assert tried(machine, lines).keys() == {"date > stamp", "sort -o x README.md"}
+
+
+def test_a_call_that_the_trace_interrupts_is_seen() -> None:
+    trace = f"""\
+7 chdir("{MARK}0") = -1 ENOENT (No such file or directory)
+8 openat(AT_FDCWD</project>, "x", O_WRONLY|O_CREAT, 0666 <unfinished ...>
+9 openat(AT_FDCWD</project>, "y", O_RDONLY) = 3</project/y>
+8 <... openat resumed>) = -1 EROFS (Read-only file system)
+"""
+    assert [each.what for each in effects(trace)] == ["openat /project/x"]
 
 
 def test_the_same_seed_draws_the_same_lines() -> None:

@@ -261,8 +261,8 @@ PROGRAMS: dict[str, Entry] = {
         """,
         operands="PATTERN",
     ),
-    # Some systems' writes to the log and the console about any other option.
-    "pidof": Program(options="-s -c -x -o=TEXT", operands="TEXT...", helps=False),
+    # On some systems it writes to the log and the console about any other option or value.
+    "pidof": Program(options="-s -c -x -o=NUMBER", operands="TEXT...", helps=False),
     "pstree": Program(
         options="""
         -a --arguments -A --ascii -c --compact-not -h --highlight-all -l --long -n --numeric-sort -p
