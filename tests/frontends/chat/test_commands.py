@@ -205,7 +205,7 @@ def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None
 @pytest.mark.spec("X6")
 def test_a_missing_extra_is_reported_in_one_sentence(person: Person) -> None:
     window = Window(person, command=WITHOUT_TOOLKIT)
-    said = window.shows("[chat]").replace("\n", "")
+    said = " ".join(window.shows("[chat]").split())
     window.close()
 
     advice = "install it with: pip install 'errands[chat]'"

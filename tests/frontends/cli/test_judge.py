@@ -33,7 +33,7 @@ def answers(person: Person, *lines: Any, cwd: Path | None = None) -> list[dict[s
         (["git status --short"], 0, "auto: "),
         (["--", "git", "status"], 0, "auto: "),
         (["rm -rf build"], 4, "deletes build recursively; cannot be undone"),
-        (["--", "rm", "-rf", "build"], 4, "\nit cannot be undone\n"),
+        (["--", "rm", "-rf", "build"], 4, "; cannot be undone\n"),
         (["git add x"], 4, "ask: "),
         (["--env", "LD_PRELOAD=x.so", "git add x"], 4, "LD_PRELOAD"),
         (["--env", "TZ=UTC", "true"], 0, "auto: "),

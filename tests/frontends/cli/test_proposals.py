@@ -19,7 +19,7 @@ def test_the_audit_lists_every_answer_newest_first(newcomer: Person, precious: P
     listed = newcomer.types("audit").out.splitlines()
     objects = newcomer.types("audit", "--json").objects
 
-    assert [line.split()[2:4] for line in listed[1:]] == [[no, "refused"], [yes, "granted"]]
+    assert [line.split()[2:4] for line in listed[1:]] == [[no, "rejected"], [yes, "approved"]]
     assert "ada (--yes)" in listed[2]
     assert "completed" in listed[2]
     assert [each["then"] for each in objects] == ["", "completed"]
