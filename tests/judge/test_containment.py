@@ -64,6 +64,7 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "python -m http.server", "if true; then wget x; fi", "python fetch.py https://example.com", "vim x",
         "python -c 'import urllib.request'", "ssh host make",
         "rsync -a src/ host:/srv", "python -m pip install x", "uv pip install x", "go mod tidy", "uvx ruff",
+        "errands ls", "for i in 1 2; do errands run make; done", "python -m errands ls", "claude -p hi",
         "npm config set registry http://x", "npx cowsay hi", "pytest --pastebin=all", "pytest --pdb",
         # secrets and privileges
         "cat ~/.ssh/id_rsa && make", "while read l; do echo $l; done < .env", "python show.py .env",

@@ -12,7 +12,8 @@ WRITERS = frozenset(
 ALWAYS = frozenset(
     """docker podman nerdctl docker-compose less more most ed ex vi vim nvim nano emacs pico code xdg-open
     open uvicorn gunicorn hypercorn daphne flask twine ssh-agent tmux screen yes gio systemd-run brew ngrok
-    ollama uvx pipx""".split()
+    ollama uvx pipx errands claude codex gemini opencode aider goose cursor-agent notify-send xclip xsel
+    wl-copy wl-paste pbcopy pbpaste nodemon serve http-server live-server tailscale cloudflared adb""".split()
 )
 # Programs that run a package of the project, or download it first.
 DOWNLOADERS = frozenset("npx pnpx bunx".split())
@@ -60,7 +61,7 @@ _SUBCOMMANDS = {
         "make gmake just task rake ninja ant invoke inv tox nox".split(),
         """deploy publish release upload push install uninstall clean distclean mrproper start serve dev""",
     ),
-    "python": "http.server ensurepip runserver",
+    "python": "http.server ensurepip runserver errands",
     "pytest": "--pastebin",
     "rails": "server s db:drop db:reset",
     "playwright": "install",
