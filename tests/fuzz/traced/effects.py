@@ -16,11 +16,11 @@ _MARKED = re.compile(rf'chdir\("{MARK}(\d+)"')
 _AT = re.compile(r'(?:AT_FDCWD|\d+)<([^>]*)>, "((?:[^"\\]|\\.)*)"')
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OF_FILE = re.compile(r"^\d+<([^>]*)>")
-# What may be written: scratch, devices that keep nothing, and the times in git's index, which `git diff`
-# refreshes if it can; behind the walls it cannot.
+# What may be written: scratch and devices that keep nothing. Two programs write by the way if they can, and
+# behind the walls they cannot: `git diff` the times in its index, `top` an empty folder for its settings.
 _HARMLESS = re.compile(
     rf"{SCRATCH}(/|$)|/dev/(null|tty|stdout|stderr|zero|full|fd/\d+|ptmx)$|/proc/self/|/dev/pts/|pipe:|socket:"
-    rf"|anon_inode:|{PROJECT}/\.git/index\.lock$"
+    rf"|anon_inode:|{PROJECT}/\.git/index\.lock$|{HOME}/\.config(/procps)?$"
 )
 _RECURSIVE = re.compile(
     r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'
@@ -28,7 +28,10 @@ _RECURSIVE = re.compile(
 _WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
 _SECRET = {f"{PROJECT}/{each}" for each in SECRETS} | {f"{HOME}/{each}" for each in SECRETS_AT_HOME}
 # What programs of the tables start by themselves, with nothing that a line could decide.
-_HELPERS = frozenset("gzip bzip2 xz zstd less uname dircolors ldd expr basename sed grep cat getopt".split())
+_HELPERS = frozenset(
+    """gzip bzip2 xz zstd less uname dircolors ldd expr basename sed grep cat getopt
+    nroff groff troff grotty preconv tbl eqn col zsoelim manconv""".split()
+)
 _WRAPPERS = "env nice nohup ionice stdbuf timeout time xargs".split()
 _KNOWN = frozenset((*FAMILIES, *_WRAPPERS, *_HELPERS))
 _LAST = re.compile(r'"([^"]*)"\]')  # the last word that a program is started with
@@ -48,8 +51,8 @@ def effects(trace: str) -> Iterator[Effect]:
     programs: dict[str, str] = {}  # by process: how its program was started
     for text in trace.splitlines():
         found = _CALL.match(text)
-        if found is None:
-            continue
+        if found is None or text.endswith("EISDIR (Is a directory)"):
+            continue  # a directory cannot be opened for writing, and `shasum` tries that to find one
         pid, call, words = found.groups()
         if marked := _MARKED.search(text):
             line, driver = int(marked.group(1)), driver or pid
