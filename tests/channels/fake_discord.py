@@ -103,10 +103,11 @@ class FakeDiscord:
         [button] = [b for row in shown["components"] for b in row["components"] if b["label"] == label]
         self._interact(3, user, int(shown["channel_id"]), button_of(button), message=public(shown))
 
-    def type(self, user: int, place: int, command: str, /, **options: str) -> None:
+    def type(self, user: int, place: int, command: str, /, **options: str | int) -> None:
         """Type a command as a user."""
         [known] = [each for each in self.commands if each["name"] == command]
-        given = [{"name": name, "type": 3, "value": value} for name, value in options.items()]
+        types = {name: 3 if isinstance(value, str) else 4 for name, value in options.items()}
+        given = [{"name": name, "type": types[name], "value": value} for name, value in options.items()]
         said = {"id": known["id"], "name": command, "type": 1, "options": given}
         self._interact(2, user, place, said)
 

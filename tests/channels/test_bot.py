@@ -15,6 +15,7 @@ from errands.config import Config
 from errands.engine.engine import Engine
 from errands.frontends.discord.bot import Bot, point_at
 from errands.frontends.discord.option_parameters import LEFT_OUT, MOST, offered
+from errands.model.errors import Drifted
 from errands.model.notices.delivery import delivery_of
 from errands.model.notices.notice import POLICIES
 from errands.model.options.draft import Draft
@@ -289,8 +290,39 @@ async def test_a_rejected_task_can_be_approved_by_command(stage: Stage, discord:
     await until(lambda: stage.state(task) == "rejected" and discord.replies)
     await stage.does(discord.type, ADA, CHANNEL, "approve", task=task)
     await until(lambda: len(discord.replies) == 2)
+    asked = discord.replies[-1]["data"]["content"]
+    assert stage.state(task) == "proposed"
+    assert "`$ rm " in asked
+    question = int(asked.rpartition("question:")[2].rstrip("`"))
+    await stage.does(discord.type, ADA, CHANNEL, "approve", task=task, question=question)
+    await until(lambda: len(discord.replies) == 3)
     assert discord.replies[-1]["data"]["content"] == f"✅ `{task}` is approved"
     await until(lambda: stage.state(task) == "pending")
+
+
+@pytest.mark.spec("A4", "D2")
+@pytest.mark.trap(69)
+async def test_a_question_that_changed_is_shown_before_it_is_approved_by_command(
+    stage: Stage, discord: FakeDiscord, tmp_path: Path
+) -> None:
+    """What a person saw is not what would run: the script has changed since."""
+    script = tmp_path / "x.sh"
+    script.write_text("echo one\n")
+    task = stage.engine.submit(Draft(command=("sh", str(script), "/nowhere"))).id
+    script.write_text("echo two\n")
+    with pytest.raises(Drifted):
+        stage.engine.approve(task, by="ada", door="terminal")
+    first, second = (each.id for each in stage.engine.approvals(task))
+    said: list[str] = []
+    for options in ({}, {"question": first}, {"question": second}):
+        await stage.does(discord.type, ADA, CHANNEL, "approve", task=task, **options)
+        await until(lambda: len(discord.replies) > len(said))
+        said.append(discord.replies[-1]["data"]["content"])
+
+    assert "x.sh has changed" in said[0]
+    assert f"question:{second}`" in said[0]
+    assert "has changed since" in said[1]
+    assert said[2] == f"✅ `{task}` is approved"
 
 
 async def test_commands_of_strangers_are_refused(stage: Stage, discord: FakeDiscord) -> None:

@@ -158,6 +158,14 @@ BREAKAGES = [
         test="judge/test_variables.py",
     ),
     Breakage(
+        "A4",
+        "on Discord, a command approves a question that was never shown there",
+        file="frontends/discord/commands.py",
+        old="if view.id != named.id or len(self._engine.approvals(view.id)) > 1:",
+        new="if view.id != named.id:",
+        test="channels/test_bot.py",
+    ),
+    Breakage(
         "A8",
         "an ancestor that ends while it is looked at hides the ones above it",
         file="engine/actor.py",

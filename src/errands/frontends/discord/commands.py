@@ -22,7 +22,7 @@ from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.approval import Scope
+    from errands.model.approval import Approval, Scope
 
 FRONTEND = "discord"
 MAX_LISTED = 15  # tasks
@@ -79,13 +79,18 @@ class Commands:
             await self._reply(interaction, lambda: task_list(self._engine.list(query)))
 
         @tree.command(name="approve", description="Approve a proposed task")
-        @app_commands.describe(answer="how far the approval reaches; default: once")
+        @app_commands.describe(
+            answer="how far the approval reaches; default: once",
+            question="the number of the question that you saw, if it is not the first about the task",
+        )
         @app_commands.choices(
             answer=[app_commands.Choice(name=each.label, value=each.name) for each in ANSWERS if each.scope]
         )
-        async def approve(interaction: discord.Interaction, task: str, answer: str = "once") -> None:
-            scope = BY_NAME[answer].scope or "once"
-            await self._reply(interaction, lambda: self._approve(task, person(interaction.user), scope))
+        async def approve(
+            interaction: discord.Interaction, task: str, answer: str = "once", question: int | None = None
+        ) -> None:
+            scope, by = BY_NAME[answer].scope or "once", person(interaction.user)
+            await self._reply(interaction, lambda: self._approve(task, by, scope, question))
 
         @tree.command(name="show", description="Show one task and the end of its output")
         async def show(interaction: discord.Interaction, task: str) -> None:
@@ -150,9 +155,14 @@ class Commands:
 
     # One task.
 
-    def _approve(self, task: str, by: str, scope: Scope) -> str:
-        view = for_approval(self._engine, task, by=by, door=FRONTEND)
-        number = view.question.id if view.question else None
+    def _approve(self, task: str, by: str, scope: Scope, number: int | None) -> str:
+        """Approve what was shown; show a question first that is not the only one about the task."""
+        named = for_approval(self._engine, task, by=by, door=FRONTEND)
+        view = self._engine.get(self._engine.answer_target(named.id))
+        if view.question is not None and number is None:
+            if view.id != named.id or len(self._engine.approvals(view.id)) > 1:
+                return _asked_again(view, view.question)
+            number = view.question.id
         view = self._engine.approve(view.id, by=by, door=FRONTEND, scope=scope, question=number)
         return f"{YES_SIGN} `{view.id}` is approved{reach(scope)}"
 
@@ -180,6 +190,22 @@ class Commands:
         if view.state == "proposed":
             return f"`{view.id}` is waiting for approval; the question follows here."
         return f"started `{view.id}` again"
+
+
+def _asked_again(view: View, question: Approval) -> str:
+    """Return a question in full, and how to approve exactly that."""
+    words = _question_text(view, question)
+    if len(words) > MAX_REPLY - 200:
+        return (
+            f"`{view.id}` cannot be shown here in full; approve it at a terminal: `errands approve {view.id}`"
+        )
+    return f"{words}\nTo approve exactly this: `/approve task:{view.id} question:{question.id}`"
+
+
+def _question_text(view: View, question: Approval) -> str:
+    reasons = [f"\n• {_without_backticks(line(each.text))}" for each in question.reasons]
+    command = _without_backticks(line(view.command))
+    return f"`{view.id}` waits for approval, question {question.id}:\n`$ {command}`{''.join(reasons)}"
 
 
 def _reports(view: View) -> str:
