@@ -158,18 +158,17 @@ def run_daemon(home: Home | None = None) -> int:
 
     home = home or open_home()
     process_log.begin()
-    config = configuration.load(cwd="/")
     # Modules stay loaded, and scanning them for garbage again and again took 11 % of the processor time of
     # a task: 2,551 instead of 2,302 us.
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
 
-    def begin(rebooted: bool) -> Loops:
+    def begin(config: Config, rebooted: bool) -> Loops:
         kept = [("run_exporter",)] if _begin_export(home, config) else []
         _arrange_discovery(home, config)
         return make_loops(home, config, is_after_reboot=rebooted, kept=kept)
 
-    return serve(home, config, boot_id(), begin)
+    return serve(home, lambda: configuration.load(cwd="/"), boot_id(), begin)
 
 
 def run_agent(run_id: str) -> int:

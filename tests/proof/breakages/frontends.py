@@ -6,6 +6,23 @@ from tests.proof.breakage import Breakage
 
 BREAKAGES = [
     Breakage(
+        "X21",
+        "options after the first word of a command are taken for those of errands",
+        file="frontends/cli/parser.py",
+        old="if len(operands) == place and not is_shell_line(word):",
+        new="if False:",
+        test="frontends/cli/test_habits.py::test_what_belongs_to_the_command",
+        fails_with="Usage",
+    ),
+    Breakage(
+        "X21",
+        "cancel without an id takes the task of another session",
+        file="frontends/cli/targets.py",
+        old="for owner in (context.session,) if own else (context.session, None):",
+        new="for owner in (context.session, None):",
+        test="frontends/cli/test_habits.py::test_cancel_without_an_id",
+    ),
+    Breakage(
         "X1",
         "a session sees the tasks of all sessions",
         file="dialects/tool_context.py",

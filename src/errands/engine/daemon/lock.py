@@ -44,6 +44,20 @@ class DaemonLock:
         self._handle = handle
         # A forked child would otherwise keep the lock after we are gone.
         os.register_at_fork(after_in_child=self.release)
+        try:
+            last = os.pread(handle, 1 << 16, 0).decode("utf-8", "replace")
+            self.is_after_reboot = bool(boot and last.strip()) and boot not in last
+            self.write(role, lanes, boot=boot)
+        except OSError as error:
+            self.release()
+            raise StoreUnwritable(
+                f"cannot write {self._home.lock}: {error.strerror}; free some space"
+            ) from error
+        return True
+
+    def write(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> None:
+        """Write who has the lock, and with which lanes, for those who ask."""
+        assert self._handle is not None
         facts = {
             "version": __version__,
             "role": role,
@@ -51,18 +65,9 @@ class DaemonLock:
             "lanes": dict(lanes),
             "boot": boot,
         }
-        try:
-            last = os.pread(handle, 1 << 16, 0).decode("utf-8", "replace")
-            self.is_after_reboot = bool(boot and last.strip()) and boot not in last
-            note = lock_note(os.getpid(), facts)
-            os.pwrite(handle, note, 0)
-            os.ftruncate(handle, len(note))
-        except OSError as error:
-            self.release()
-            raise StoreUnwritable(
-                f"cannot write {self._home.lock}: {error.strerror}; free some space"
-            ) from error
-        return True
+        note = lock_note(os.getpid(), facts)
+        os.pwrite(self._handle, note, 0)
+        os.ftruncate(self._handle, len(note))
 
     def release(self) -> None:
         if self._handle is not None:
