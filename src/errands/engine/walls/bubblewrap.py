@@ -107,8 +107,10 @@ def _remember(cache: str, key: str, answer: str) -> None:
     if not cache:
         return
     try:
-        with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
+        draft = f"{cache}.{os.getpid()}"
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
             file.write(f"{key}\n{answer}")
-        os.replace(f"{cache}.{os.getpid()}", cache)
+        os.replace(draft, cache)
     except OSError:
         pass  # there is no home yet, or no room: it is tried again
