@@ -166,6 +166,12 @@ def is_too_much(text: str, workspace: Workspace) -> bool:
     return changes_data(_SEPARATORS.split(text)) or _names_place(text, workspace)
 
 
+def redirected(text: str) -> list[str]:
+    """Return the files to which something that is not followed redirects its output."""
+    targets = [target.strip("'\"") for target in _TARGET.findall(text)]
+    return [target for target in targets if not target.isdigit()]
+
+
 def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether a command in a line that is not followed might need more than a sandbox allows."""
     harm = None if _is_in_front(words) else harm_of(words)

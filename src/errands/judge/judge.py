@@ -73,6 +73,7 @@ class _Case:
         self._denied = False
         self._does_more = False
         self._needs_more = False  # than the walls of a sandbox allow
+        self._is_outward = False  # changes something outside of the project
         self._judged: list[tuple[tuple[str, ...], Workspace]] = []
         self._looks = _MOST_LOOKS
 
@@ -87,7 +88,13 @@ class _Case:
             scripts=tuple(self._coverage.scripts),
             does_more=self._does_more,
             uncovered=tuple(self._coverage.uncovered),
+            is_outward=bool(self._reasons) and self._changes_outside(),
         )
+
+    def _changes_outside(self) -> bool:
+        from errands.judge.programs.outward import changes_outside
+
+        return self._is_outward or any(changes_outside(texts, place) for texts, place in self._judged)
 
     def _is_beyond_walls(self) -> bool:
         """Return whether a part needs more than walls allow; a harmless part may read what is not inside."""
@@ -146,6 +153,9 @@ class _Case:
             self._coverage.add_line(line.steps, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
+            from errands.judge.containment import redirected
+
+            self._note_written(redirected(source), workspace)
             return
         places = [workspace]
         others: list[Workspace] = []
@@ -239,8 +249,14 @@ class _Case:
 
             is_inside = descriptor in ("", "1", "2") and writes_inside(text, workspace)
             self._ask(f"writes to {text}", "redirection", contained=is_inside)
+            self._note_written((text,), workspace)
         elif sign.startswith("&") and shell not in ("bash", "zsh"):
             self._ask(f"uses {sign}, which {shell} may read differently", "redirection", contained=True)
+
+    def _note_written(self, paths: Iterable[str], workspace: Workspace) -> None:
+        from errands.judge.programs.outward import is_outside
+
+        self._is_outward |= any(is_outside(path, workspace) for path in paths)
 
     def _judge_words(
         self, words: tuple[Word, ...], workspace: Workspace, *, shell: str, source: Step | None, depth: int
@@ -354,10 +370,14 @@ class _Case:
             from errands.judge.containment import may_be_too_much
 
             self._needs_more = may_be_too_much(texts, workspace)
+        from errands.judge.programs.outward import changes_outside
+
+        is_outward = changes_outside(texts, workspace)
+        self._is_outward |= is_outward
         followed = follow(words)
         if followed is None or followed.itself:
-            lasting = (reason for reason in reasons_for(texts, workspace) if reason.undo == "no")
-            self._reasons.update(dict.fromkeys(lasting))
+            found = (each for each in reasons_for(texts, workspace) if each.undo == "no" or is_outward)
+            self._reasons.update(dict.fromkeys(found))
         if followed:
             for step in followed.steps:
                 self._name_harm(step.words, workspace)

@@ -205,17 +205,18 @@ def is_unasked(task: Task) -> bool:
 def way_in(judgement: Judgement, consent: Consent, *, yes: bool, is_trusting: bool = False) -> Way | None:
     """Return why a task may start at once; None if it needs approval first.
 
-    A person who typed it is asked again only about what cannot be undone; `yes` is whether the configuration
-    lets callers approve for themselves, `is_trusting` whether it trusts the project's own work without walls.
+    A person who typed it is asked again only about what cannot be undone and about what changes something on
+    other hosts or outside of the project; `yes` is whether the configuration lets callers approve for
+    themselves, `is_trusting` whether it trusts the project's own work without walls.
     """
     if judgement.verdict == "auto":
         return "judge"
     if judgement.verdict in ("ask", "contained"):
-        if consent == "typed" and not judgement.lasting:
+        if consent == "typed" and not judgement.lasting and not judgement.is_outward:
             return "typed"
         if consent == "yes" and yes:
             return "yes"
-    if judgement.verdict == "contained":
+    if judgement.verdict == "contained" and not (consent == "typed" and judgement.is_outward):
         return "mode" if is_trusting else "judge"
     return None
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Reason:
     """Why a person must be asked, in words that a person understands.
 
-    `undo` is "no" only for harm that is known to last: a person at their own terminal is asked again about
-    nothing else. `kind` groups reasons: delete, write, network, secret, script, program, option, shell ...
+    `undo` is "no" only for harm that is known to last, about which even the person who typed it is asked.
+    `kind` groups reasons: delete, write, network, secret, script, program, option, shell ...
     """
 
     text: str
@@ -36,7 +36,8 @@ class Judgement:
     `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are
     the files whose content decides what happens, so it is part of an approval's digest. `does_more` than read
     what runs the project's tests or is allowed by a rule, so it cannot be held to reading. `uncovered` says
-    what would run besides, whose content an approval does not cover.
+    what would run besides, whose content an approval does not cover. `is_outward` if it changes something on
+    another host, or writes outside of the project.
     """
 
     verdict: Verdict
@@ -45,6 +46,7 @@ class Judgement:
     scripts: tuple[str, ...] = ()
     does_more: bool = False
     uncovered: tuple[str, ...] = ()
+    is_outward: bool = False
 
     @property
     def lasting(self) -> tuple[Reason, ...]:

@@ -19,7 +19,7 @@ from errands.engine.engine import Engine
 from errands.model.errors import AlreadyResolved, BadValue, Denied, IllegalMove, NotAPerson
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
-from errands.model.view import as_json, exit_code
+from errands.model.view import View, as_json, exit_code
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded, until
@@ -175,9 +175,15 @@ async def test_a_rejected_task_can_be_approved_later_with_a_new_question(
 
 
 @pytest.mark.spec("A12")
-def test_a_typed_command_asks_again_only_if_it_cannot_be_undone(asking: Engine, harm: Draft) -> None:
-    made = asking.submit(Draft(command=("touch", "/nowhere/x"), consent="typed", door="terminal"))
-    deleted = asking.submit(Draft(command=harm.command, consent="typed", door="terminal"))
+def test_a_typed_command_asks_again_only_about_what_lasts_or_reaches_outside(
+    asking: Engine, harm: Draft, tmp_path: Path
+) -> None:
+    def typed(command: Any) -> View:
+        return asking.submit(Draft(command=command, cwd=str(tmp_path), consent="typed", door="terminal"))
+
+    made, deleted = typed("date > x; git fetch"), typed(harm.command)
+    for line in ("git push", "curl -d a=b https://example.org", "date > ../x", "sed -i s/a/b/ /etc/hosts"):
+        assert typed(line).state == "proposed", line
     [grant] = asking.approvals(made.id)
 
     assert (made.state, made.door) == ("pending", "terminal")

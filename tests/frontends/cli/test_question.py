@@ -26,13 +26,30 @@ def latest(person: Person, state: str) -> str:
 
 @pytest.mark.spec("A12")
 def test_typing_a_command_approves_it(person: Person, terminal: Terminal, precious: Path) -> None:
-    said, code = ended(terminal.types("run", "--wait", f"touch {precious}/x"))
+    said, code = ended(terminal.types("run", "--wait", "--cwd", str(precious), "touch x"))
     view = person.types("ls", "-n", "1", "--json").object
 
     assert code == 0
     assert QUESTION not in said
     assert (precious / "x").exists()
-    assert (view["verdict"], view["approved_by"], view["door"]) == ("ask", "ada", "terminal")
+    assert (view["verdict"], view["approved_by"], view["door"]) == ("contained", "ada", "terminal")
+
+
+@pytest.mark.spec("A12", "A14")
+def test_a_typed_command_that_reaches_outside_is_asked_about_once_if_the_answer_is_always(
+    person: Person, terminal: Terminal, precious: Path, tmp_path: Path
+) -> None:
+    (precious / "inner").mkdir()
+    words = ("run", "--wait", "--cwd", f"{precious}/inner", f"touch {tmp_path}/outside")
+    child = terminal.types(*words)
+    child.expect_exact("Start it? y once, a always, n no [y/a/N] ")
+    assert not (tmp_path / "outside").exists()
+    child.sendline("a")
+    assert ended(child)[1] == 0
+    said, code = ended(terminal.types(*words))
+
+    assert (tmp_path / "outside").exists()
+    assert (code, QUESTION in said) == (0, False)
 
 
 @pytest.mark.spec("A4", "A5", "A12")

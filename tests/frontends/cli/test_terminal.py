@@ -28,7 +28,7 @@ def test_ctrl_z_leaves_the_task_to_the_background_and_loses_no_byte(
 ) -> None:
     gate = Gate(tmp_path / "gate")
     script = f"echo $$ >> {tmp_path}/starts; echo line 1; echo line 2; cat {gate.path}; echo line 3; exit 7"
-    child = terminal.types("run", "--wait", "--name", "slow", script)
+    child = terminal.types("run", "--wait", "--name", "slow", "--cwd", str(tmp_path), script)
     task_id = started(child)
     child.expect_exact("  (Ctrl-Z leaves it running, Ctrl-C twice cancels it)")
     child.expect("line 2")

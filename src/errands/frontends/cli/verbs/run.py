@@ -88,9 +88,9 @@ VERBS = (
         "first word of the command, whose own options follow; after a quoted shell line they are still those "
         "of errands. The task gets your "
         "environment and directory. A command that is not harmless needs approval: typing it at a terminal "
-        "counts as approval, except for what cannot be undone; without a terminal the task waits as a "
-        "proposal and the exit code is 4, unless --yes is given. With --wait, Ctrl-Z leaves the task in the "
-        "background and Ctrl-C twice cancels it.",
+        "counts as approval, except for what cannot be undone or reaches beyond the project, such as a push; "
+        "without a terminal the task waits as a proposal and the exit code is 4, unless --yes is given. With "
+        "--wait, Ctrl-Z leaves the task in the background and Ctrl-C twice cancels it.",
         options=(*options_of("shell"), PREVIEW, YES, *REPLY),
         refused={
             flag: f"it is for agents; see errands ask {flag}"
