@@ -87,7 +87,7 @@ def _start(words: str) -> str:
     name = path.group(1) if path else words[:100]
     if os.path.dirname(name) in ("/usr/lib/git-core", "/usr/libexec/git-core"):
         return ""
-    is_system = name.startswith(("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/", "/usr/local/"))
+    is_system = name.startswith(("/usr/", "/bin/", "/sbin/"))
     base = os.path.basename(name)
     last = _LAST.search(words)
     is_version = last is not None and last.group(1) in VERSIONS.get(base, ())
