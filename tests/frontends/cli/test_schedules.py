@@ -115,8 +115,8 @@ def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["pause"], "runs once, so it cannot be paused; errands cancel ends it"),
-        (["unpause"], "runs once"),
+        (["pause"], "is completed; there is nothing to pause"),
+        (["unpause"], "is completed; it is not paused"),
         (["schedule"], "runs once and has no schedule"),
         (["fire"], "errands restart runs it again"),
     ],
