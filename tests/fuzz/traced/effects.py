@@ -29,7 +29,7 @@ _WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
 _SECRET = {f"{PROJECT}/{each}" for each in SECRETS} | {f"{HOME}/{each}" for each in SECRETS_AT_HOME}
 # What programs of the tables start by themselves, with nothing that a line could decide.
 _HELPERS = frozenset(
-    """gzip bzip2 xz zstd less uname dircolors ldd expr basename sed grep cat getopt
+    """gzip bzip2 xz zstd less uname dircolors ldd expr basename sed grep cat getopt gettext envsubst
     nroff groff troff grotty preconv tbl eqn col zsoelim manconv""".split()
 )
 _WRAPPERS = "env nice nohup ionice stdbuf timeout time xargs".split()
