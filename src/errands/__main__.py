@@ -142,7 +142,8 @@ def _complain(message: str, code: int) -> int:
 
         # It may repeat a path or a command, which must not control the terminal.
         message = "\n".join(map(line, message.split("\n")))
-    from errands.frontends.cli.context import columns_of, fitting
+    from errands.frontends.cli.context import columns_of
+    from errands.text import fitting
 
     lines = fitting(f"errands: {message}".split("\n"), columns_of(sys.stderr, os.environ))
     sys.stderr.write("\n".join([*lines, ""]))

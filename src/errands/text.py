@@ -8,6 +8,7 @@ from __future__ import annotations
 from errands.model.record import record
 from errands.model.states import SIGNS
 from errands.model.text.width import clip as clip
+from errands.model.text.width import fitting as fitting
 from errands.model.text.width import pad as pad
 from errands.model.text.width import width as width
 from errands.model.text.width import wrap as wrap

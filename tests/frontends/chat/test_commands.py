@@ -10,6 +10,7 @@ import pytest
 
 from errands.engine.walls.bubblewrap import obstacle
 from errands.frontends.chat.commands import COMMANDS
+from errands.frontends.cli.verbs import load
 from tests.frontends.chat.window import INTERRUPT, WITHOUT_TOOLKIT, Window
 from tests.frontends.cli.person import Person
 
@@ -200,6 +201,19 @@ def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None
     said = says(person, "/stauts x")
     assert said == "errands: unknown command /stauts (did you mean /status?); /help lists them\n"
     assert says(person, "/quit", "/help") == ""
+
+
+@pytest.mark.spec("X21")
+def test_no_word_is_broken_at_the_edge_of_the_window(person: Person) -> None:
+    window = Window(person)
+    window.enters("/help")
+    said = window.shows("Ctrl-D leaves.")
+    window.close()
+
+    explained = {
+        word for name in ("ls", "show", "cancel", "restart", "audit") for word in load(name).summary.split()
+    }
+    assert explained - set(said.split()) == set()
 
 
 @pytest.mark.spec("X6")

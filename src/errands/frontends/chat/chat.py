@@ -21,7 +21,7 @@ from errands.model.agent.session import CHAT
 from errands.model.errors import BadValue, NotFound
 from errands.model.text.naming import new_id
 from errands.ports.store import Query
-from errands.text import Look
+from errands.text import Look, fitting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ def run(
         return session.has_failed
 
     if is_terminal:
-        sys.stdout.write(
-            f"{name} · you are talking with {agent_name} · /help lists commands, Ctrl-D leaves\n"
-        )
+        greeting = f"{name} · you are talking with {agent_name} · /help lists commands, Ctrl-D leaves"
+        sys.stdout.write("\n".join([*fitting([greeting], look.columns), ""]))
         sys.stdout.flush()
     has_failed = asyncio.run(talk())
     engine.sessions.end_session(name)  # last, because the chat notes all the time that it is there

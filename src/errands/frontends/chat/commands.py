@@ -13,7 +13,7 @@ from errands.frontends.chat.task_list import STATUSES, TYPES, task_list
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
 from errands.model.text.naming import is_id
-from errands.text import did_you_mean
+from errands.text import did_you_mean, facts
 
 if TYPE_CHECKING:
     from errands.frontends.chat.chat_session import ChatSession
@@ -86,8 +86,7 @@ def help_(session: ChatSession, rest: str) -> None:
     verbs = session.line.verbs()
     rows = [(each.usage, each.summary) for each in COMMANDS]
     rows += [(f"/{name} ...", verb.summary) for name, verb in verbs.items() if f"/{name}" not in BY_NAME]
-    wide = max(len(usage) for usage, _ in rows)
-    session.say(*(f"  {usage.ljust(wide)}  {summary}" for usage, summary in rows))
+    session.say(*facts(rows, session.output.look))
     session.say(
         "  /help run, or /run --help, shows the options of a command; they are those of `errands run`."
     )

@@ -26,7 +26,7 @@ from errands.frontends.chat.chat_session import ChatSession
 from errands.frontends.chat.commands import completions
 from errands.model.errors import ErrandsError
 from errands.model.text.sanitise import visible
-from errands.text import Look
+from errands.text import Look, fitting
 
 PAUSE = 0.03  # seconds in which output is collected, so that the input line is redrawn only once
 
@@ -54,7 +54,7 @@ class Screen:
 
     def lines(self, *lines: str) -> None:
         assert self._proxy is not None
-        self._proxy.write("".join(f"{line}\n" for line in lines))
+        self._proxy.write("".join(f"{line}\n" for line in fitting(lines, self.look.columns)))
         self._proxy.flush()
 
     def unfinished(self, text: str) -> None:

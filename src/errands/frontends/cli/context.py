@@ -9,11 +9,11 @@ import os
 import sys
 
 from errands import config
-from errands.text import Look, wants_colour, width, wrap
+from errands.text import Look, fitting, wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
     from errands.config import Config
@@ -237,21 +237,6 @@ def columns_of(stream: Any, environ: Mapping[str, str]) -> int:
         return max(os.get_terminal_size(stream.fileno()).columns or 80, NARROWEST)
     except OSError:
         return 80
-
-
-def fitting(lines: Iterable[str], columns: int) -> list[str]:
-    """Wrap lines that are wider than that many columns; a remark after two blanks gets a line of its own."""
-    fitted: list[str] = []
-    for line in lines:
-        if len(line) <= columns and line.isascii():
-            fitted.append(line)
-            continue
-        said, remark, rest = line.rpartition("  (")
-        if remark and width(line) > columns and "\n" not in line:
-            fitted += [*wrap(said, columns), *wrap(remark + rest, columns)]
-        else:
-            fitted += wrap(line, columns)
-    return fitted
 
 
 def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:

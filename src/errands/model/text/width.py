@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # Our own drawing characters take one column each; without this every table would import `unicodedata`.
 NARROW = frozenset("".join(map(chr, range(32, 127))) + "●○◐✓✗⊘»‖·…█░─│┆╭╮╰╯└•▌")
@@ -95,6 +95,21 @@ def wrap(text: str, columns: int, *, hang: int = 0) -> list[str]:
     is broken, after a slash or another joint; without one it stays whole.
     """
     return [line for paragraph in text.split("\n") for line in _wrapped(paragraph, columns, hang)]
+
+
+def fitting(lines: Iterable[str], columns: int) -> list[str]:
+    """Wrap lines that are wider than that many columns; a remark after two blanks gets a line of its own."""
+    fitted: list[str] = []
+    for line in lines:
+        if len(line) <= columns and line.isascii():
+            fitted.append(line)
+            continue
+        said, remark, rest = line.rpartition("  (")
+        if remark and width(line) > columns and "\n" not in line:
+            fitted += [*wrap(said, columns), *wrap(remark + rest, columns)]
+        else:
+            fitted += wrap(line, columns)
+    return fitted
 
 
 def _wrapped(paragraph: str, columns: int, hang: int) -> Iterator[str]:

@@ -24,7 +24,7 @@ from errands.model.record import record
 from errands.model.states import ENDED, LIVE, OPEN, STANDING
 from errands.model.text.sanitise import line
 from errands.ports.store import Query
-from errands.text import Cell, Column, clip, plural, state_cell, table
+from errands.text import Cell, Column, clip, fitting, plural, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,8 +224,6 @@ def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
         below.append(look.paint(warning, "yellow"))
     if found.is_cut:
         below.append(look.paint(f"older tasks are not shown: {look.command('ls --all')}", "dim"))
-    from errands.frontends.cli.context import fitting
-
     return fitting(filter(None, below), look.columns)
 
 
