@@ -51,7 +51,8 @@ EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 
 
 def show(context: Context, arguments: Arguments) -> int:
-    name, _, number = (arguments.id or newest_task(context, (), "yet")).partition(".")
+    given = newest_task(context, (), "yet") if arguments.id is None else arguments.id
+    name, _, number = given.partition(".")
     view = context.engine.get(resolved(context, name))
     if number:
         view = of_run(context, view, number)
