@@ -44,6 +44,17 @@ def enclosing_run() -> str:
     return next(enclosing_runs(), "")
 
 
+def is_inside_a_run(host: str, port: int) -> bool:
+    """Return whether a client of this machine, known by the address of its connection, is part of a run.
+
+    So is one whose process is not found, because it cannot be ruled out.
+    """
+    if not sys.platform.startswith("linux"):
+        return False  # connections do not say whose they are
+    owners = [pid for inode in _sockets(host, port) for pid in _owners(inode)]
+    return not owners or any(next(_above(pid), "") for pid in owners)
+
+
 def enclosing_runs() -> Iterator[str]:
     """Yield every name of the run of this process: from its own environment and from its ancestors'.
 
@@ -61,8 +72,13 @@ def enclosing_runs() -> Iterator[str]:
     except (OSError, ValueError):
         yield "that hides its ancestors: /proc is not what it should be"
         return
+    yield from _above(os.getpid())
+
+
+def _above(start: int) -> Iterator[str]:
+    """Yield every name of the run that a process or its ancestors are part of."""
     for _ in range(_TRIES):
-        chain: list[int] = [os.getpid()]
+        chain: list[int] = [start]
         while (pid := chain[-1]) > 0:
             for variable in _read(pid, "environ").split(b"\0"):
                 if variable.startswith(_MARK) and variable != _MARK:
@@ -76,6 +92,46 @@ def enclosing_runs() -> Iterator[str]:
         if pid == 0 and all(_parent(below) == above for below, above in pairwise(chain) if above):
             return
     yield "that cannot be ruled out: the ancestors of this process keep changing"
+
+
+def _sockets(host: str, port: int) -> Iterator[bytes]:
+    """Yield the numbers of the sockets that are bound to an address of this machine."""
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return
+    wanted = [address.packed]
+    if address.version == 4:
+        wanted.append(ipaddress.IPv6Address(f"::ffff:{address}").packed)
+    for name in ("tcp", "tcp6"):
+        for row in _read("self", f"net/{name}").splitlines()[1:]:
+            fields = row.split()
+            where, _, number = fields[1].partition(b":")
+            # The kernel prints addresses in words of the machine's own byte order.
+            packed = b"".join(
+                int(where[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(where), 8)
+            )
+            if int(number, 16) == port and packed in wanted:
+                yield fields[9]
+
+
+def _owners(inode: bytes) -> Iterator[int]:
+    """Yield the processes that have a socket open."""
+    link = f"socket:[{os.fsdecode(inode)}]"
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            files = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue  # another user's, or it has ended
+        for file in files:
+            try:
+                if os.readlink(f"/proc/{pid}/fd/{file}") == link:
+                    yield int(pid)
+                    break
+            except OSError:
+                continue
 
 
 def _is_hidden(pid: int) -> bool:
@@ -98,7 +154,7 @@ def _parent(pid: int) -> int:
     return int(fields[1]) if len(fields) > 1 else -1
 
 
-def _read(pid: int, name: str) -> bytes:
+def _read(pid: int | str, name: str) -> bytes:
     try:
         with open(f"/proc/{pid}/{name}", "rb") as file:
             return file.read()

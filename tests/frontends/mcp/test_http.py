@@ -31,6 +31,30 @@ _META = {
 ASKING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": _META}}
 
 
+# A client that shows forms, and proposes something harmful.
+HARMING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {
+        "name": "run",
+        "arguments": {"command": "rm -rf /nowhere/x"},
+        "_meta": {**_META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}},
+    },
+}
+HARM = """
+import http.client, sys
+url, token, body = sys.argv[1:]
+line = http.client.HTTPConnection(url.split("/")[2], timeout=60)
+line.request("POST", "/mcp", body.encode(), {
+    "Authorization": f"Bearer {token}", "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call", "Mcp-Name": "run",
+})
+print(line.getresponse().read().decode())
+"""
+
+
 class Listener:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -78,6 +102,11 @@ class Listener:
         line.sendall(said)
         return line
 
+    def errands(self, *words: str) -> str:
+        """Run a command in the same home; return what it printed."""
+        command = [sys.executable, "-m", "errands", *words]
+        return subprocess.run(command, env=self._environ, check=False, capture_output=True, text=True).stdout
+
     def close(self) -> None:
         self.process.terminate()
         assert self.process.wait(20) in (0, -15)
@@ -109,6 +138,20 @@ def test_a_client_with_the_token_is_served(listener: Listener) -> None:
 
     assert code == 200
     assert b'"tools"' in said
+
+
+@pytest.mark.spec("A8")
+def test_a_client_inside_a_run_is_shown_no_form_that_it_could_answer_itself(
+    listener: Listener, tmp_path: Path
+) -> None:
+    (tmp_path / "harm.py").write_text(HARM)
+    words = [sys.executable, str(tmp_path / "harm.py"), listener.url, listener.token, json.dumps(HARMING)]
+    outside = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    inside = listener.errands("run", "--yes", "--wait", "--", "env", "-i", *words)
+
+    assert "needs your approval" in outside
+    assert "is proposed" in inside
+    assert "needs your approval" not in inside
 
 
 @pytest.mark.fault("F50")

@@ -40,6 +40,8 @@ class Client:
         meta = (ctx.params or {}).get("_meta")
         self._meta: Mapping[str, Any] = meta if isinstance(meta, Mapping) else {}
         self.message = self._text(MESSAGE)[:_LONGEST_NAME] or None
+        peer = ctx.request.client if ctx.request is not None else None
+        self.peer: tuple[str, int] | None = None if peer is None else (peer.host, peer.port)
         self.headers: dict[str, str] = dict(ctx.request.headers) if ctx.request is not None else {}
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from errands.config.backends import is_claude, settings_of
-from errands.engine.actor import actor, enclosing_run
+from errands.engine.actor import actor, enclosing_run, is_inside_a_run
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
 from errands.frontends.mcp.client import Client
@@ -181,7 +181,10 @@ class Frontend:
             return False
         if self._run is None:
             self._run = enclosing_run()
-        return not self._run
+        if self._run:
+            return False
+        # A server that listens is outside, but its client may be a run that answers for itself.
+        return client.peer is None or not is_inside_a_run(*client.peer)
 
     def person(self, caller: Caller) -> str:
         """Return the name recorded for the person who answers in this client."""

@@ -148,7 +148,8 @@ class Tools:
         if not may_see(call, self._frontend.tool_caller(client, params.arguments or {})[0]):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState")
         questions = elicitation.open_questions(self._frontend, call)
-        elicitation.answers(self._frontend, call, client, questions, params.input_responses or {})
+        if self._frontend.may_answer(client):  # a run can read the key of the state, and make one up
+            elicitation.answers(self._frontend, call, client, questions, params.input_responses or {})
         return call
 
 
