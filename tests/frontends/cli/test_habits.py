@@ -68,6 +68,17 @@ def test_without_an_id_the_newest_task_that_fits_is_meant_and_named(newcomer: Pe
 
 
 @pytest.mark.spec("X21")
+@pytest.mark.parametrize("verb", ["cancel", "wait", "show", "logs"])
+def test_an_empty_id_or_batch_is_not_the_newest_task(newcomer: Person, verb: str) -> None:
+    task_id = newcomer.starts("--at", "+1h", "true")
+
+    assert newcomer.types(verb, "", code=3).err.startswith("errands: unknown task ''")
+    if verb in ("cancel", "wait"):
+        newcomer.types(verb, "--batch", "", code=3)
+    assert newcomer.sees(task_id)["state"] == "pending"
+
+
+@pytest.mark.spec("X21")
 def test_cancel_without_an_id_leaves_the_tasks_of_other_sessions_alone(newcomer: Person) -> None:
     other = newcomer.types("run", "-q", "sleep 1000", ERRANDS_SESSION="an-agent").out.strip()
 

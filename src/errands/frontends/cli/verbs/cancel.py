@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cancel(context: Context, arguments: Arguments) -> int:
-    if arguments.id or arguments.batch:
+    if arguments.id or arguments.batch is not None:
         ids = chosen(context, arguments, "cancel")
     else:
         ids = [newest_task(context, OPEN, "to cancel", own=True)]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def wait(context: Context, arguments: Arguments) -> int:
-    ids = chosen(context, arguments, "wait for") if arguments.id or arguments.batch else _newest(context)
+    is_given = bool(arguments.id) or arguments.batch is not None
+    ids = chosen(context, arguments, "wait for") if is_given else _newest(context)
     timeout = None if arguments.timeout is None else arguments.timeout.total_seconds()
     # A line that redraws itself is for people; a script reads one line per task at the end.
     live_line = (
