@@ -143,7 +143,7 @@ def test_a_reason_cannot_control_the_terminal(newcomer: Person) -> None:
         (["--jsonl", "ls"], "--jsonl reads commands from standard input; leave out the command"),
         (["--jsonl", "--json"], "leave out the command and other options"),
         (["--jsonl", "--cwd", "/"], "leave out the command and other options"),
-        (["ls", "-l"], "judge has no option -l"),
+        (["-l", "ls"], "judge has no option -l"),
     ],
 )
 def test_what_makes_no_sense_is_refused(newcomer: Person, words: list[str], complaint: str) -> None:
