@@ -113,3 +113,7 @@ def test_what_cannot_be_covered_is_said(line: str, said: str) -> None:
 def test_what_runs_nothing_else_leaves_nothing_uncovered(line: str) -> None:
     assert not uncovered(tuple(line.split()))
     assert not judge((line,), CLEAN).uncovered
+
+
+def test_a_program_whose_name_ends_in_a_version_runs_what_it_runs_without() -> None:
+    assert judge(("uv9 run ./x.py",), CLEAN).scripts == judge(("uv run ./x.py",), CLEAN).scripts

@@ -16,11 +16,12 @@ _MARKED = re.compile(rf'chdir\("{MARK}(\d+)"')
 _AT = re.compile(r'(?:AT_FDCWD|\d+)<([^>]*)>, "((?:[^"\\]|\\.)*)"')
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OF_FILE = re.compile(r"^\d+<([^>]*)>")
-# What may be written: scratch and devices that keep nothing. Two programs write by the way if they can, and
-# behind the walls they cannot: `git diff` the times in its index, `top` an empty folder for its settings.
+# What may be written: scratch and devices that keep nothing. Three programs write by the way if they can, and
+# behind the walls they cannot: `git diff` the times in its index, `top` an empty folder for its settings, and
+# `java` numbers about itself, which it removes at its end.
 _HARMLESS = re.compile(
     rf"{SCRATCH}(/|$)|/dev/(null|tty|stdout|stderr|zero|full|fd/\d+|ptmx)$|/proc/self/|/dev/pts/|pipe:|socket:"
-    rf"|anon_inode:|{PROJECT}/\.git/index\.lock$|{HOME}/\.config(/procps)?$"
+    rf"|anon_inode:|{PROJECT}/\.git/index\.lock$|{HOME}/\.config(/procps)?$|/tmp/hsperfdata_\w+(/\d+)?$"
 )
 _RECURSIVE = re.compile(
     r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'

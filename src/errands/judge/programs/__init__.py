@@ -54,7 +54,7 @@ FAMILIES = {
 }
 
 # Programs of which only these single words are accepted. Missing are those that load code or fetch something
-# even to print their version: cargo, go, yarn, pnpm, composer, tox, flake8, pylint, terraform.
+# even to print their version: cargo, go, yarn, pnpm, composer, tox, flake8, pylint, terraform; gcloud writes.
 VERSIONS = {
     name: frozenset(words.split())
     for names, words in {
@@ -67,7 +67,7 @@ VERSIONS = {
         "ld gdb make gmake meson nasm tsc": "--version -v",
         "bash zsh dash fish ksh": "--version",
         "ruff black mypy isort nox coverage pipenv hatch pre-commit": "--version",
-        "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",
+        "docker podman helm gh aws psql mysql sqlite3 redis-cli": "--version",
         "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
         "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
         "timeout nice nohup stdbuf setsid": "--version",

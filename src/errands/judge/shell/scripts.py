@@ -163,7 +163,7 @@ def _own_script(words: tuple[str, ...]) -> Iterator[str]:
 
 def _run_by(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that follows `uv run`, `poetry run` or `bundle exec`."""
-    verb = _RUNNING[posixpath.basename(words[0])]
+    verb = _RUNNING[_plain(posixpath.basename(words[0]))]
     if verb not in words:
         return ()
     rest = list(words[words.index(verb) + 1 :])
