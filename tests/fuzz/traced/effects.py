@@ -26,6 +26,7 @@ _HARMLESS = re.compile(
 _RECURSIVE = re.compile(
     r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'
 )
+_LOOKS = re.compile(r'"[^"]*/(lsattr|file)"')  # they open files, and show nothing that is in them
 _WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
 _SECRET = {f"{PROJECT}/{each}" for each in SECRETS} | {f"{HOME}/{each}" for each in SECRETS_AT_HOME}
 # What programs of the tables start by themselves, with nothing that a line could decide.
@@ -78,7 +79,7 @@ def _effect(call: str, words: str, program: str) -> str:
     path = _path(call, words)
     if call in ("open", "openat", "openat2") and not any(flag in words for flag in _WRITES):
         # A search of a whole tree opens what it finds there; that is allowed, and shows only what matches.
-        is_search = words[0].isdecimal() or _RECURSIVE.search(program) or "/lsattr" in program
+        is_search = words[0].isdecimal() or _RECURSIVE.search(program) or _LOOKS.match(program)
         return f"reads {path}" if path in _SECRET and not is_search else ""
     return "" if _HARMLESS.match(path) else f"{call} {path}"
 
