@@ -52,7 +52,7 @@ CLIENT_POINTS = {
     "P0 asked": Point("errands.engine.engine", "Engine.submit_all", "before"),
     "P1 not committed": Point("errands.engine.submit.submission", "Submitter.submit_all", "after"),
     "P2 committed, not answered": Point("errands.engine.engine", "Engine.submit_all", "after"),
-    "P13 rows removed, files not": Point("errands.engine.engine", "remove_tree", "before"),
+    "P13 rows removed, files not": Point("errands.engine.removal", "remove_tree", "before"),
 }
 SHIM_POINTS = {
     "P5 recorded, not spawned": Point(_RUN, "Run._run_steps", "before"),
