@@ -7,7 +7,7 @@ from tests.chaos.mutants import rewrite
 SCENARIO = "queued"
 CAUGHT_BY = "I7"
 
-ORDER = "ORDER BY runs.priority, runs.seq"
+ORDER = "ORDER BY runs.priority, coalesce(runs.place, runs.seq)"
 
 
 def break_engine() -> None:

@@ -9,4 +9,5 @@ CAUGHT_BY = "I7"
 
 
 def break_engine() -> None:
-    rewrite("ORDER BY runs.priority, runs.seq", "ORDER BY runs.seq")
+    order = "coalesce(runs.place, runs.seq)"
+    rewrite(f"ORDER BY runs.priority, {order}", f"ORDER BY {order}")
