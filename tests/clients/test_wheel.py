@@ -104,9 +104,9 @@ def test_each_extra_alone_is_enough_for_the_modules_that_import_it(
     ran([BIN / "uv", "venv", "--quiet", "--python", PYTHON, tmp_path / "env"], cwd=tmp_path, env=env)
     wanted = f"errands[{extra}] @ {wheel.as_uri()}"
     ran([BIN / "uv", "pip", "install", "--quiet", "--python", python, wanted], cwd=tmp_path, env=env)
-    modules = _modules_of(extra, wheel)
+    # What is imported only where it is used has no module of ours to try it with.
+    modules = _modules_of(extra, wheel) or [EXTRAS[extra]]
 
-    assert modules
     ran([python, "-c", f"import {', '.join(modules)}"], cwd=tmp_path, env=env)
 
 
