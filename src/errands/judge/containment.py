@@ -17,7 +17,7 @@ from errands.judge.programs.harms import harm_of
 from errands.judge.programs.needs import ALWAYS, DOWNLOADERS, READING_GIT, TYPICAL, WRITERS, needs_network
 from errands.judge.shell.grammar import LONGEST
 from errands.judge.shell.scripts import is_interpreter
-from errands.judge.workspace import is_within
+from errands.judge.workspace import PROTECTED, is_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _DEVICES = frozenset(
 _PLACES = re.compile(
     r"(?:/private)?/(?:tmp|var|home|root|srv|mnt|media|boot|run|dev|etc|Users|Volumes|workspace|data)(?:/|$)"
 )
-_PROTECTED = frozenset(".git .hg .jj .claude .codex .agents .opencode .gemini .cursor .vscode .idea".split())
+_PROTECTED = frozenset(PROTECTED)
 # The private home directory leads to these tools of the real one.
 _TOOLS = re.compile(
     r"""(?:~|\$HOME|\$\{HOME\})/(?:\.cargo/(?:bin|env)|\.rustup|\.nvm|\.pyenv|\.rbenv|\.sdkman|\.volta|\.asdf

@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from errands.model.record import record
 
+# In a project, these decide what programs outside of a sandbox run: they are read-only inside.
+PROTECTED = (
+    ".git", ".hg", ".jj", ".claude", ".codex", ".agents", ".opencode", ".gemini", ".cursor", ".vscode",
+    ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml",
+)  # fmt: skip
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol

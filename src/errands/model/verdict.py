@@ -1,7 +1,7 @@
 """A verdict: whether a command may run at once, needs a person, or is forbidden, and why.
 
 `auto` is a proof: every part of the command was understood and found harmless. `contained` may run at once in
-a sandbox, which allows all that it needs. Everything else is `ask`.
+a sandbox, which allows all that it needs. Everything else is `ask`; `deny` comes only from a rule.
 """
 
 from __future__ import annotations

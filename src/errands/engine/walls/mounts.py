@@ -11,7 +11,7 @@ import os
 import stat
 
 from errands.judge.evidence.local_workspace import own_home
-from errands.judge.workspace import is_within
+from errands.judge.workspace import PROTECTED, is_within
 from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 _SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu", "/sys")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# In a project, these decide what programs outside of the sandbox run.
-PROTECTED = (
-    ".git", ".hg", ".jj", ".claude", ".codex", ".agents", ".opencode", ".gemini", ".cursor", ".vscode",
-    ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml",
-)  # fmt: skip
 # Tools, and what they have fetched already, in a person's home directory.
 TOOLS = (
     ".cargo/bin", ".cargo/registry", ".cargo/git", ".rustup", ".pyenv", ".nvm", ".volta", ".asdf", ".rbenv",
@@ -54,7 +49,7 @@ def check_project(project: str, *, home: str) -> None:
     homes = [os.path.realpath(each) for each in (own_home(), os.environ.get("HOME", "")) if each]
     # A `pwd` entry of `/` is no home directory.
     if real == "/" or any(is_within(each, real) for each in homes if each != "/"):
-        raise BadValue(f"{project} is too much for a sandbox to write to; start it in a project below it")
+        raise BadValue(f"a sandbox may not write to all of {project}; run this in a project below it")
     if home and is_within(real, os.path.realpath(home)):
         raise BadValue(f"{project} belongs to Errands itself; start a sandbox in another directory")
 

@@ -1,7 +1,7 @@
 """What a command changes outside of its project: on other hosts, or in other directories of this one.
 
-A person who types a command has approved it, but is asked again about this. It is a question of courtesy and
-no proof: a program that the tables do not know is not asked about.
+A person who types a command has approved it, but is asked again about this. This is a courtesy, not a
+safety check: a program that the tables do not know is not asked about.
 """
 
 from __future__ import annotations

@@ -28,8 +28,10 @@ def pause(context: Context, arguments: Arguments) -> int:
             context.say(f"held {view.id}: it does not start  {undo}")
         else:
             view = settled(context, view)
-            rest = "" if context.engine.queue.has_settled(view) else "; not all of its processes have yet"
-            context.say(f"paused {view.id}: its processes have stopped{rest}  {undo}")
+            if context.engine.queue.has_settled(view):
+                context.say(f"paused {view.id}: its processes have stopped  {undo}")
+            else:
+                context.say(f"pausing {view.id}: some of its processes have not stopped yet  {undo}")
     return 0
 
 
