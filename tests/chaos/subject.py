@@ -224,7 +224,8 @@ def _sockets(folder: str, names: list[str]) -> list[str]:
 
 
 def _is_daemon(process: Process) -> bool:
-    return process.words[1:2] == ("-m",) and process.words[2:] in _DAEMONS.values()
+    words = tuple(word for word in process.words[1:] if word != "-P")
+    return words[:1] == ("-m",) and words[1:] in _DAEMONS.values()
 
 
 def _is_task(process: Process) -> bool:

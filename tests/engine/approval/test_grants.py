@@ -11,6 +11,7 @@ import pytest
 from errands.engine.engine import Engine
 from errands.model.errors import BadValue, NotAPerson
 from errands.model.options.draft import Draft
+from errands.model.record import evolve
 from errands.model.view import View
 from errands.ports.agent import Decision, ToolCall
 from errands.ports.store import Query
@@ -107,9 +108,9 @@ async def test_an_agent_passes_on_what_it_has_and_no_more(
     engine: TestEngine, project: Project, asking: Engine
 ) -> None:
     (victim,) = files(project, "a.tmp")
-    parent = await engine.ask(
-        "go on", agent="offline", cwd=project.path, allow=["rm *.tmp", "mv *"], allow_tools=["edit"]
-    )
+    Path(project.path, "out").symlink_to("/")
+    given: dict[str, Any] = {"allow": ["rm *.tmp", "mv *"], "allow_tools": ["edit"]}
+    parent = await engine.ask("`sleep 600`", agent="offline", cwd=project.path, **given)
 
     def child(**options: Any) -> View:
         options = {"cwd": project.path, "created_by": f"run {parent.latest.id}", **options}
@@ -119,6 +120,8 @@ async def test_an_agent_passes_on_what_it_has_and_no_more(
         {"allow": ("rm *",)},
         {"allow": ("rm *.tmp",), "allow_tools": ("write_file",)},
         {"allow": ("rm *.tmp",), "cwd": "/"},
+        {"allow": ("rm *.tmp",), "cwd": f"{project.path}/out"},
+        {"allow": ("rm *.tmp",), "every": "1h"},
         {"allow": ("rm *.tmp",), "env": {"PAGER": "x"}},
     ):
         wider = child(**options)
@@ -130,6 +133,22 @@ async def test_an_agent_passes_on_what_it_has_and_no_more(
     assert not victim.exists()
     assert engine.engine.withdraw_task_approvals(parent.id, **PERSON) == 2
     assert child(allow=("rm *.tmp",)).state == "proposed"
+    await engine.cancel(parent.id)
+
+
+@pytest.mark.spec("A6", "A8")
+async def test_what_an_agent_was_started_with_ends_with_its_run(
+    engine: TestEngine, project: Project, asking: Engine
+) -> None:
+    files(project, "a.tmp")
+    agent = await engine.ask("`sleep 600`", agent="offline", cwd=project.path, allow=["rm *.tmp"])
+    draft = Draft(command="rm a.tmp", cwd=project.path, created_by=f"run {agent.latest.id}")
+    for options in ({"every": "1h"}, {"cwd": "/"}):
+        assert asking.submit(evolve(draft, **options)).state == "proposed", options
+    await engine.cancel(agent.id)
+    await engine.wait(agent.id, timeout=WITHIN)
+
+    assert asking.submit(draft).state == "proposed"
 
 
 @pytest.mark.spec("A6", "A8")

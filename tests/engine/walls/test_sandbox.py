@@ -14,6 +14,7 @@ import pytest
 from errands.engine.walls import bubblewrap as finding
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
+from errands.ports.home import Home
 from errands.testing.engines import TestEngine, until
 
 
@@ -179,7 +180,8 @@ async def test_what_decides_about_programs_outside_cannot_be_written(
     # What cannot be protected, because it is missing, is set aside when the run is over.
     assert not os.path.lexists(project / ".mcp.json")
     assert not os.path.lexists(project / ".vscode")
-    assert (project / f".mcp.json.{task.latest.id}").read_text() == "{}\n"
+    (aside,) = project.glob(f".mcp.json.{task.latest.id}.*")
+    assert aside.read_text() == "{}\n"
     assert "what this run made there is now .mcp.json." in await engine.text(task.id)
     assert (project / "made").read_text() == "fine\n"
 
@@ -299,3 +301,63 @@ async def test_without_bubblewrap_nothing_starts(
     with pytest.raises(BadValue, match="apt-get install bubblewrap"):
         await engine.submit("true", cwd=str(project), sandbox="files")
     assert await engine.list() == []
+
+
+@walled
+async def test_a_protected_name_that_is_a_link_is_protected_where_it_leads(
+    engine: TestEngine, project: Path
+) -> None:
+    (project / "settings").mkdir()
+    (project / "settings" / "settings.json").write_text("{}")
+    (project / ".claude").symlink_to("settings")
+
+    await engine.finished("echo x > settings/settings.json; true", cwd=str(project), sandbox="files")
+
+    assert (project / "settings" / "settings.json").read_text() == "{}"
+
+
+@walled
+async def test_a_run_cannot_keep_what_it_made_from_being_renamed(engine: TestEngine, project: Path) -> None:
+    taken = '".claude.$ERRANDS_RUN_ID"'
+    line = f"mkdir -p .claude .vscode {taken} && touch .claude/a .vscode/a {taken}/b"
+    task = await engine.finished(line, cwd=str(project), sandbox="files")
+
+    assert task.state == "completed"
+    assert not os.path.lexists(project / ".claude")
+    assert not os.path.lexists(project / ".vscode")
+
+
+@walled
+async def test_the_store_is_hidden_in_a_project_that_is_named_by_a_link(
+    engine: TestEngine, home: Home, tmp_path: Path
+) -> None:
+    above, name = Path(home.path).parent, Path(home.path).name
+    link = tmp_path / "link"
+    link.symlink_to(above)
+
+    task = await engine.finished(f"ls {name}; touch {name}/planted", cwd=str(link), sandbox="files")
+
+    assert "errands.db" not in await engine.text(task.id)
+    assert not (Path(home.path) / "planted").exists()
+
+
+@walled
+async def test_a_forged_work_tree_or_environment_shows_nothing_else(
+    engine: TestEngine, project: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    (other / "src").mkdir(parents=True)
+    (other / "src" / "main.py").write_text("")
+    (other / "secret").write_text("swordfish")
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    (other / ".git" / "note").write_text("swordfish")
+    inner = project / "inner"
+    (inner / ".venv" / "bin").mkdir(parents=True)
+    (inner / ".venv" / "lib").mkdir()
+    (inner / ".venv" / "pyvenv.cfg").touch()
+    (inner / ".venv" / "bin" / "python").symlink_to(other / "src" / "main.py")
+    (inner / ".git").write_text(f"gitdir: {other / '.git'}\n")
+
+    task = await engine.finished(f"cat {other}/secret {other}/.git/note", cwd=str(inner), sandbox="files")
+
+    assert "swordfish" not in await engine.text(task.id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,22 @@ def test_what_a_command_leaves_running_in_its_sandbox_is_counted_and_ended(
 
     view = person.types("ls", "--json", "-n", "1").object
     assert (view["verdict"], view["leftovers"]) == ("contained", 1)
+
+
+@pytest.mark.spec("A13")
+def test_a_module_named_errands_in_the_directory_of_a_command_does_not_become_the_daemon(
+    newcomer: Person, tmp_path: Path
+) -> None:
+    """A run in a sandbox may write one; the next daemon runs outside of it."""
+    planted = tmp_path / "errands"
+    planted.mkdir()
+    (planted / "__init__.py").touch()
+    (planted / "__main__.py").write_text(f"open({str(tmp_path / 'struck')!r}, 'w')")
+    script = Path(sys.executable).parent / "errands"
+
+    subprocess.run(
+        [script, "daemon", "start"], cwd=tmp_path, env=newcomer.environ, check=True, capture_output=True
+    )
+
+    assert not (tmp_path / "struck").exists()
+    assert newcomer.types("daemon", "status", "--json").object["running"] is True

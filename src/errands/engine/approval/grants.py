@@ -35,6 +35,8 @@ def command_grant(core: EngineCore, draft: Draft, ruling: Ruling) -> str | None:
     if ruling.judgement.verdict not in ("ask", "contained") or not by.startswith(LAUNCHED):
         return None
     task_id = task_of(by.removeprefix(LAUNCHED))[0]
+    if _repeats(draft) or not _is_running(core, task_id):
+        return None
     for each in core.store.task_approvals(task_id):
         if each.task_id != task_id:
             is_covered = each.digest == ruling.digest
@@ -43,6 +45,19 @@ def command_grant(core: EngineCore, draft: Draft, ruling: Ruling) -> str | None:
         if is_covered:
             return f"{each.by} (for {task_id})"
     return None
+
+
+def _repeats(draft: Draft) -> bool:
+    """Return whether it would start again when the agent that was approved may be gone."""
+    return any(each is not None for each in (draft.every, draft.cron, draft.at, draft.on))
+
+
+def _is_running(core: EngineCore, task_id: str) -> bool:
+    """Return whether a task has a run; its grants end with it."""
+    try:
+        return core.store.view(task_id).is_live
+    except NotFound:
+        return False
 
 
 def call_grant(core: EngineCore, task_id: str, call: ToolCall) -> str | None:
@@ -66,7 +81,7 @@ def is_grant(approval: Approval) -> bool:
 def _is_allowed(core: EngineCore, draft: Draft, task_id: str) -> bool:
     """Return whether what an agent was started with covers what it starts in turn."""
     mine = _prompt(core, task_id)
-    if mine is None or not is_within(os.path.abspath(draft.cwd or os.getcwd()), mine.cwd):
+    if mine is None or not is_within(os.path.realpath(draft.cwd or os.getcwd()), os.path.realpath(mine.cwd)):
         return False
     if draft.prompt is not None:
         is_less = {*draft.allow} <= {*mine.allow} and {*draft.allow_tools} <= {*mine.allow_tools}

@@ -50,7 +50,8 @@ def _spawn(home: Home) -> int:
     try:
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-m", "errands", "daemon", "run"],
+            # -P: a module named errands in the caller's directory, which a run may have written, is not ours.
+            [sys.executable, "-P", "-m", "errands", "daemon", "run"],
             {k: v for k, v in environ.items() if k not in ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID")},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, nothing, 0),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 from errands.judge.evidence.local_workspace import own_home
 from errands.judge.workspace import PROTECTED, is_within
@@ -85,13 +86,20 @@ def mounts(
         words += ("--ro-bind", each, each)
     for project in projects:
         words += _project_words(project)
-        if is_within(store, project):
-            words += ("--tmpfs", store)
+        words += _store_words(store, project)
     for each in own:
         words += ("--bind", each, each)
     for each in _sockets_in([*readable, *tools], projects):
         words += ("--ro-bind", "/dev/null", each)
     return (*words, "--remount-ro", "/")
+
+
+def _store_words(store: str, project: str) -> Iterator[str]:
+    """Hide the store in a project, under each of the names that the project has inside."""
+    real, place = os.path.realpath(project), os.path.realpath(store)
+    if is_within(place, real):
+        for each in dict.fromkeys((project, real)):
+            yield from ("--tmpfs", each + place[len(real) :])
 
 
 def unprotected(project: str) -> dict[str, str]:
@@ -129,12 +137,22 @@ def _project_words(project: str) -> Iterator[str]:
     real = os.path.realpath(project)
     for each in dict.fromkeys((project, real)):
         yield from ("--bind", real, each)
-    for each in dict.fromkeys((project, real)):
-        for name in PROTECTED:
-            path = f"{each}/{name}"
-            if os.path.isfile(path) or os.path.isdir(path):
-                yield from () if os.path.islink(path) else ("--ro-bind", path, path)
+    for name in (*PROTECTED, *_own_files(real)):
+        path = f"{real}/{name}"
+        # A link itself cannot be mounted, but where it leads in the project can.
+        inner = os.path.realpath(path)
+        if is_within(inner, real) and inner != real and (os.path.isfile(inner) or os.path.isdir(inner)):
+            for each in dict.fromkeys((project, real)):
+                yield from ("--ro-bind", inner, each + inner[len(real) :])
     yield from _repository_words(f"{real}/.git")
+
+
+def _own_files(project: str) -> Iterator[str]:
+    """Yield where Errands itself is installed in a project: its next command runs outside of the sandbox."""
+    package = os.path.dirname(os.path.realpath(__file__)).removesuffix("/engine/walls")
+    for each in (package, os.path.realpath(sys.prefix)):
+        if is_within(each, project) and each != project:
+            yield each[len(project) + 1 :]
 
 
 def _repository_words(marker: str) -> Iterator[str]:
@@ -149,8 +167,30 @@ def _repository_words(marker: str) -> Iterator[str]:
                 common = os.path.realpath(os.path.join(place, file.read(4096).strip()))
     except (OSError, ValueError):
         return
-    if word == "gitdir:" and is_within(place, common) and _is_repository(common):
+    if (
+        word == "gitdir:"
+        and is_within(place, common)
+        and _is_repository(common)
+        and _leads_back(place, marker)
+    ):
         yield from ("--ro-bind", common, common)
+
+
+def _leads_back(place: str, marker: str) -> bool:
+    """Return whether a repository knows this work tree: a run could write a `.git` that leads anywhere."""
+    try:
+        with open(f"{place}/gitdir", encoding="utf-8", errors="surrogateescape") as file:
+            return os.path.realpath(os.path.join(place, file.read(4096).strip())) == os.path.realpath(marker)
+    except OSError:
+        pass
+    try:
+        with open(f"{place}/config", encoding="utf-8", errors="surrogateescape") as file:
+            lines = [line.partition("=") for line in file.read(65536).splitlines()]
+    except OSError:
+        return False
+    trees = [value.strip() for key, _, value in lines if key.strip().lower() == "worktree"]
+    tree = os.path.dirname(os.path.realpath(marker))
+    return any(os.path.realpath(os.path.join(place, each)) == tree for each in trees)
 
 
 def _is_repository(directory: str) -> bool:
@@ -172,11 +212,22 @@ def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> It
         wanted = [top if is_installation else entry]
         # An interpreter of a virtual environment is elsewhere.
         base = os.path.realpath(f"{entry}/python")
-        if is_installation and os.path.isfile(f"{top}/pyvenv.cfg") and os.path.isfile(base):
+        if is_installation and os.path.isfile(f"{top}/pyvenv.cfg") and _is_interpreter(base):
             wanted.append(os.path.dirname(os.path.dirname(base)))
         for each in wanted:
             if not any(is_within(each, known) for known in covered) and not _is_private(each, homes):
                 yield each
+
+
+def _is_interpreter(path: str) -> bool:
+    """Return whether this is Python in an installation; a run could make `.venv/bin/python` lead anywhere."""
+    top = os.path.dirname(os.path.dirname(path))
+    return (
+        os.path.isfile(path)
+        and os.path.basename(path).startswith(("python", "pypy"))
+        and os.path.basename(os.path.dirname(path)) == "bin"
+        and os.path.isdir(f"{top}/lib")
+    )
 
 
 def _is_private(path: str, homes: set[str]) -> bool:

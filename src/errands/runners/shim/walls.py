@@ -16,7 +16,7 @@ _READ = 65536
 _SAID = {
     "files": (b"read-only file system", b"erofs", b"os error 30"),
     "network": (
-        b"network is unreachable", b"eai_again", b"could not resolve", b"couldn't resolve", b"enotfound",
+        b"network is unreachable", b"eai_again", b"could not resolve", b"couldn't resolve", b" enotfound",
         b"temporary failure in name resolution", b"name or service not known", b"dial tcp", b"no such host",
         b"getaddrinfo", b"failed to lookup address", b"enetunreach", b"unknownhostexception",
     ),
@@ -102,16 +102,23 @@ def set_aside(walls: Mapping[str, Any], run: str) -> list[str]:
         try:
             for name, link in names.items():
                 if not _is_as_before(folder, name, link):
-                    os.rename(name, f"{name}.{run}", src_dir_fd=folder, dst_dir_fd=folder)
-                    said.append(
-                        f"errands: {name} in {directory} decides what runs outside of the sandbox; "
-                        f"what this run made there is now {name}.{run}"
-                    )
-        except OSError as error:
-            said.append(f"errands: what the run made in {directory} could not be renamed: {error}")
+                    said.append(_renamed(folder, directory, name, run))
         finally:
             os.close(folder)
     return said
+
+
+def _renamed(folder: int, directory: str, name: str, run: str) -> str:
+    # The run cannot guess this name, so it cannot keep the place taken.
+    aside = f"{name}.{run}.{os.urandom(4).hex()}"
+    try:
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        return f"errands: {name}, which the run made in {directory}, could not be renamed: {error}"
+    return (
+        f"errands: {name} in {directory} decides what runs outside of the sandbox; "
+        f"what this run made there is now {aside}"
+    )
 
 
 def _is_as_before(folder: int, name: str, link: str) -> bool:

@@ -106,7 +106,7 @@ class Stage:
         import subprocess
 
         stream = subprocess.DEVNULL if quiet else None
-        command = [sys.executable, "-m", "errands", *words]
+        command = [sys.executable, "-P", "-m", "errands", *words]
         return subprocess.run(
             command, env=self._environ, cwd=self.home, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
         ).returncode
