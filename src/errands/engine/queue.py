@@ -8,7 +8,7 @@ are one fact about the live run, so a task that starts at the wrong moment is pa
 from __future__ import annotations
 
 from errands.model.errors import BadValue, IllegalMove
-from errands.model.limits import Lane
+from errands.model.limits import UNKNOWN_LANE, Lane
 from errands.model.record import evolve
 from errands.model.states import LIVE
 
@@ -197,7 +197,7 @@ class Queue:
             found.append(
                 Lane(
                     name=name,
-                    width=configured.get(name, 1) if chosen is None else chosen.width,
+                    width=configured.get(name, UNKNOWN_LANE) if chosen is None else chosen.width,
                     configured=configured.get(name),
                     running=running,
                     pending=pending,
@@ -230,7 +230,7 @@ class Queue:
         self._core.bell.ring()
         return next(
             (each for each in self.lanes() if each.name == name),
-            Lane(name=name, width=1, configured=None, running=0, pending=0),
+            Lane(name=name, width=UNKNOWN_LANE, configured=None, running=0, pending=0),
         )
 
 

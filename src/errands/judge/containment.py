@@ -70,6 +70,7 @@ _TOOLS = re.compile(
 )
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
 _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
+_ADDRESSES = ("http://", "https://", "ftp://", "ssh://")
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
 # The first operand of these is a pattern or a program of their own, not a file.
 _PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
@@ -185,12 +186,12 @@ def _is_in_front(words: tuple[str, ...]) -> bool:
 
 def _names_place(text: str, workspace: Workspace) -> bool:
     """Return whether a text of several words, such as code, names a place outside, or a secret."""
-    for piece in dict.fromkeys(_SEPARATORS.split(text)):
-        path = _value(piece).strip("{}[]")
-        if not path or _TOOLS.match(path):
-            continue
-        if _HOMES.match(path) or path.startswith(("http://", "https://", "ftp://", "ssh://")):
-            return True
+    pieces = (_value(piece).strip("{}[]") for piece in dict.fromkeys(_SEPARATORS.split(text)))
+    paths = [path for path in pieces if path and not _TOOLS.match(path)]
+    # First what costs little: most texts that name a place name the home directory or an address.
+    if any(_HOMES.match(path) or path.startswith(_ADDRESSES) for path in paths):
+        return True
+    for path in paths:
         named = path.startswith("../") or path == ".." or _PLACES.match(path) or "/../" in path
         if named and reaches_out(path, workspace):
             return True

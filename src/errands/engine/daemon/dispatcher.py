@@ -14,6 +14,7 @@ from errands.engine.approval.questions import ask_again
 from errands.engine.log_header import utc_text
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.approval import evidence_of, is_unasked
+from errands.model.limits import UNKNOWN_LANE
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.model.trigger import recurring
@@ -22,8 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.store import Store
 
-# The width of a lane that only a submitter's configuration knows: its runs must not wait for ever.
-UNKNOWN_LANE = 1
 LENDING = ("approval", "task")  # what an agent's run waits for without its slot
 
 

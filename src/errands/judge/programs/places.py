@@ -78,9 +78,18 @@ _BRACES = re.compile(r"(.*?)\{(.*)\}(.*)", re.DOTALL)
 _OPEN = re.compile(r"(\[[^]]*\]|\?)?\*")
 _VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
 _HOME = re.compile(r"/(home|Users)/[^/]+/")
-_by_first: dict[str, list[tuple[str, ...]]] = {}
-for _place in _places:
-    _by_first.setdefault(_place[0], []).append(_place)
+
+
+def _indexed(places: tuple[tuple[str, ...], ...]) -> dict[str, list[tuple[str, ...]]]:
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for place in places:
+        found.setdefault(place[0], []).append(place)
+    return found
+
+
+# By their first part, which is plain. Comparing each with every word would take half of the judge's time.
+_by_first = _indexed(_places)
+_system_by_first = _indexed(_system)
 
 
 def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
@@ -198,7 +207,8 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
         wild and any(may_match(top, each) for each in ("proc", "sys", "dev"))
     ):
         return None if use == "LOOK" else _said_of_kernel(parts, word, wild=wild)
-    if any(_begins(parts, place, wild=wild) for place in _system):
+    of_system = _system if wild and is_wild(top) else _system_by_first.get(top, ())
+    if any(_begins(parts, place, wild=wild) for place in of_system):
         return f"reads {word}, where the system keeps secrets"
     for start, part in enumerate(parts):
         places = _places if wild and is_wild(part) else _by_first.get(part, ())

@@ -6,7 +6,7 @@ The judge asks before a command reads one; the built-in agent does not read them
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 # Directories and files that hold secrets wherever they are; a slash separates consecutive names.
 ANYWHERE = """
@@ -77,7 +77,9 @@ _all = (*NAMES, *TELLING)
 _exact = frozenset(name for name in _all if not _WILD.search(name))
 _endings = tuple(name[1:] for name in _all if name[0] == "*" and not _WILD.search(name[1:]))
 _beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _WILD.search(name[:-1]))
-_rest = tuple(name for name in _all if _WILD.search(name[1:-1]) or (name[0] == "*" == name[-1]))
+_rest = re.compile(
+    "|".join(translate(name) for name in _all if _WILD.search(name[1:-1]) or (name[0] == "*" == name[-1]))
+)
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 
 
@@ -95,7 +97,7 @@ def _holds_secret(name: str) -> bool:
         name in _exact
         or name.endswith(_endings)
         or name.startswith(_beginnings)
-        or any(fnmatchcase(name, each) for each in _rest)
+        or _rest.match(name) is not None
     )
 
 

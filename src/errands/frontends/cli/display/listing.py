@@ -20,6 +20,7 @@ from errands.frontends.cli.display.format import (
     took_text,
 )
 from errands.frontends.cli.display.masking import TextMask
+from errands.model.limits import UNKNOWN_LANE
 from errands.model.record import record
 from errands.model.states import ENDED, LIVE, OPEN, STANDING
 from errands.model.text.sanitise import line
@@ -231,7 +232,8 @@ def _in_use(context: Context) -> str:
     """Return the lanes with used and all slots, and the batches with ended and all tasks."""
     widths = context.engine.lane_widths()
     lanes = [
-        f"{line(lane)} {used}/{widths.get(lane, 1)}" + (f" ({waiting:,} waiting)" if waiting else "")
+        f"{line(lane)} {used}/{widths.get(lane, UNKNOWN_LANE)}"
+        + (f" ({waiting:,} waiting)" if waiting else "")
         for lane, (used, waiting) in context.engine.lane_load().items()
     ]
     batches = [

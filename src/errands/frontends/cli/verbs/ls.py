@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.listing import COLUMNS, USUAL, Wanted, list_lines
+from errands.frontends.cli.display.listing import COLUMNS, EVERY_STATE, USUAL, Wanted, list_lines
 from errands.frontends.cli.parser import JSON_FIELDS, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.targets import answerable
-from errands.model.states import ENDED, OPEN, STANDING
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -65,7 +64,7 @@ def _fields(flag: str, text: str) -> tuple[str, ...]:
 
 def _every_match(context: Context, arguments: Arguments) -> list[View]:
     """List all selected tasks for a script, newest first; rejected ones only if everything is wanted."""
-    every = (*OPEN, *ENDED, *STANDING, "done", "rejected") if arguments.all else ()
+    every = EVERY_STATE if arguments.all else ()
     query = Query(states=arguments.state or every, batch=arguments.batch, limit=arguments.number)
     views = context.engine.list(query)
     if "proposed" not in arguments.state:
@@ -105,7 +104,7 @@ VERBS = (
             Option(
                 flags=("--state",),
                 metavar="STATE",
-                choices=(*OPEN, *ENDED, *STANDING, "done", "rejected"),
+                choices=EVERY_STATE,
                 repeat=True,
                 help="only tasks in this state; proposed: everything waiting for approval, including "
                 "calls of agents",
