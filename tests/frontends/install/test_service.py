@@ -23,6 +23,9 @@ from errands.frontends.install.service import (
 )
 from errands.model.errors import BadValue, ErrandsError
 
+# -P: the directory that a service starts in is the home directory, and no module there is ours.
+DAEMON = ["-P", "-m", "errands", "daemon", "run"]
+
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
@@ -61,7 +64,7 @@ def test_the_unit_starts_the_daemon_of_its_home_and_ends_nothing_else(
     unit.read_string(systemd.text)
 
     assert systemd.path == f"{tmp_path}/.config/systemd/user/{UNIT}"
-    assert shlex.split(unit["Service"]["ExecStart"]) == ["/opt/my python", "-m", "errands", "daemon", "run"]
+    assert shlex.split(unit["Service"]["ExecStart"]) == ["/opt/my python", *DAEMON]
     assert unit["Service"]["KillMode"] == "process"
     assert unit["Install"]["WantedBy"] == "default.target"
     assert 'Environment="ERRANDS_HOME=/home/ada/50%% of $HOME"\n' in systemd.text
@@ -72,7 +75,7 @@ def test_the_agent_of_launchd_does_the_same(environ: dict[str, str], tmp_path: P
     agent = plistlib.loads(service.text.encode())
 
     assert service.path == f"{tmp_path}/Library/LaunchAgents/{LABEL}.plist"
-    assert agent["ProgramArguments"] == ["/usr/bin/python3", "-m", "errands", "daemon", "run"]
+    assert agent["ProgramArguments"] == ["/usr/bin/python3", *DAEMON]
     assert agent["EnvironmentVariables"]["ERRANDS_HOME"] == "/Users/ada/state"
     assert agent["AbandonProcessGroup"] is agent["RunAtLoad"] is True
 
@@ -80,7 +83,7 @@ def test_the_agent_of_launchd_does_the_same(environ: dict[str, str], tmp_path: P
 def test_without_systemd_and_launchd_the_error_names_the_command_to_run(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
-    with pytest.raises(BadValue, match="-m errands daemon run"):
+    with pytest.raises(BadValue, match="-P -m errands daemon run"):
         service_for("/h", environ, platform="linux", booted=str(tmp_path / "missing"))
 
 

@@ -126,7 +126,8 @@ class Machine:
             "HOME": HOME,
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "USER": "person",
-            "LANG": "C.UTF-8",
+            # Not LANG: each program would open a file for every category, most of what is traced.
+            "LC_CTYPE": "C.UTF-8",
             "TERM": "dumb",
             **QUIET,
             **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), SCRATCH),

@@ -63,7 +63,7 @@ def service_for(
     if not os.path.isdir(booted or BOOTED):
         raise BadValue(
             "this system runs neither systemd nor launchd; configure its own service manager to run "
-            f"`{python} -m errands daemon run` with ERRANDS_HOME={home}"
+            f"`{python} -P -m errands daemon run` with ERRANDS_HOME={home}"
         )
     configured = environ.get("XDG_CONFIG_HOME", "")
     folder = configured if os.path.isabs(configured) else f"{person}/.config"
@@ -145,7 +145,7 @@ def _unit(home: str, python: str, environ: Mapping[str, str]) -> str:
         "Description=Errands: tasks in the background\n"
         "\n"
         "[Service]\n"
-        f"ExecStart={_quoted(python).replace('$', '$$')} -m errands daemon run\n"
+        f"ExecStart={_quoted(python).replace('$', '$$')} -P -m errands daemon run\n"
         f"{variables}"
         "KillMode=process\n"
         "Restart=on-failure\n"
@@ -170,7 +170,7 @@ def _plist(home: str, python: str, environ: Mapping[str, str]) -> str:
     return plistlib.dumps(
         {
             "Label": LABEL,
-            "ProgramArguments": [python, "-m", "errands", "daemon", "run"],
+            "ProgramArguments": [python, "-P", "-m", "errands", "daemon", "run"],
             "EnvironmentVariables": dict(_variables(home, environ)),
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
