@@ -179,11 +179,11 @@ class StoreContract:
     def test_a_delayed_run_is_ready_when_it_is_due(self, store: Store) -> None:
         with store:
             store.add_task(sample_task(), not_before=START + SECOND)
-            store.release_due(now=START)
+            assert store.release_due(now=START) == []
         assert store.next_due("runs") == store.not_before("true-222222.1") == START + SECOND
         assert claim(store) == []
         with store:
-            store.release_due(now=START + SECOND)
+            assert store.release_due(now=START + SECOND) == ["true-222222"]
         assert store.next_due("runs") is None
         assert store.not_before("true-222222.1") is None
         assert len(claim(store)) == 1

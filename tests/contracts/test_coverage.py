@@ -36,5 +36,5 @@ def test_every_method_of_a_protocol_is_called_by_a_contract(place: Path) -> None
     assert sorted(promised(place) - called()) == []
 
 
-def test_there_are_seven_protocols() -> None:
-    assert len(PROTOCOLS) == 7
+def test_there_are_eight_protocols() -> None:
+    assert len(PROTOCOLS) == 8

@@ -18,6 +18,7 @@ from errands.stores.sqlite.store import SqliteStore
 from tests.contracts.store_approvals import ApprovalContract
 from tests.contracts.store_outbox import OutboxContract
 from tests.contracts.store_queue import QueueContract
+from tests.contracts.store_reports import ReportContract
 from tests.contracts.store_retention import RetentionContract
 from tests.contracts.store_runs import StoreContract, add, claim
 from tests.contracts.store_schedules import ScheduleContract, WatchContract
@@ -51,6 +52,15 @@ class TestSqliteOutbox(OutboxContract):
 
 class TestSqliteQueue(QueueContract):
     pass
+
+
+class TestSqliteReports(ReportContract):
+    def test_the_data_version_sees_what_other_connections_change(self, store: SqliteStore, path: str) -> None:
+        other = SqliteStore(Connection(path), "/runs")
+        before = store.data_version()
+        add(other, sample_task())
+        other.close()
+        assert store.data_version() != before
 
 
 class TestSqliteRetention(RetentionContract):

@@ -24,6 +24,7 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.live.hub import Changes
     from errands.model.action import Command
     from errands.model.agent.session import Exchange
     from errands.model.approval import Scope
@@ -286,6 +287,13 @@ class AsyncEngine:
                         yield view
                     if not ids and not view.is_live:
                         seen.pop(view.id, None)
+
+    def changes(self) -> Changes:
+        """Listen to every change of every task: `async with engine.changes() as changes`, then `async for`.
+
+        All listeners of a process share one line to the daemon. A change has ids alone; read what is shown.
+        """
+        return self.engine.changes()
 
     def _watched(self, ids: Sequence[str], seen: Iterable[str]) -> list[View]:
         """Return these tasks, or by default all open ones and those that were open when last seen."""

@@ -1,9 +1,10 @@
 """The doorbell: a unix socket that wakes other processes up. It carries no facts.
 
 A process that commits something rings; the daemon announces to those who watch which tasks changed. A lost
-ring costs one poll, never a fact. Lines: `` or `ring ID...` (they ended), `changed ID...`, `new LANE...`,
-`watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later
-is announced), `pong PID`.
+ring costs one poll, never a fact. Lines: `` or `ring ID...` (they ended), `changed ID...`,
+`new LANE... : ID...`, `announce ID...` (for watchers of all tasks alone), `watch ID...`, `watch *`,
+`await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is announced),
+`pong PID`. Among the ids, `lane:NAME` is a lane, and `*` stands for more tasks than are worth naming.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from errands.ports.home import reach_socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
+
+LANE = "lane:"  # before the name of a lane whose width changed
+ALL = "*"
+MOST_NAMES = 1000  # in one line: beyond that, it is cheaper to read everything again
 
 
 class BellClient:
@@ -26,17 +31,24 @@ class BellClient:
         self._line: socket.socket | None = None
         self._rest = b""
 
-    def ring(self, ended: Iterable[str] = ()) -> bool:
-        """Report that something changed, and which tasks this process ended; False when no daemon runs."""
-        return self._say(" ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n")
+    def ring(self, ended: Collection[str] = (), *, changed: Collection[str] = ()) -> bool:
+        """Report what this process ended, and what else it changed; False when no daemon runs."""
+        words = " ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n"
+        if changed:
+            words = " ".join(("changed", *changed)).encode() + b"\n" + words
+        return self._say(words)
 
     def ring_about(self, task_ids: Iterable[str]) -> bool:
         """Report that these tasks changed, none of which has ended."""
         return self._say(" ".join(("changed", *task_ids)).encode() + b"\n")
 
-    def ring_for(self, lanes: Iterable[str]) -> bool:
-        """Report that these lanes have new runs, and that nothing else changed."""
-        return self._say(" ".join(("new", *lanes)).encode() + b"\n")
+    def ring_for(self, lanes: Iterable[str], task_ids: Collection[str]) -> bool:
+        """Report that these lanes have new runs, of these tasks, and that nothing else changed."""
+        return self._say(" ".join(("new", *lanes, ":", *_named(task_ids))).encode() + b"\n")
+
+    def announce(self, task_ids: Collection[str]) -> bool:
+        """Report changes of tasks that only watchers care about."""
+        return self._say(" ".join(("announce", *_named(task_ids))).encode() + b"\n")
 
     def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:
         """Subscribe to changes of these tasks, or of all."""
@@ -121,3 +133,7 @@ class BellClient:
                 return None
             self._line = line
         return self._line
+
+
+def _named(task_ids: Collection[str]) -> Collection[str]:
+    return task_ids if len(task_ids) <= MOST_NAMES else (ALL,)

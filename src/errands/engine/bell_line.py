@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from errands.engine.bell_client import BellClient
+from errands.engine.bell_client import ALL, LANE, BellClient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class BellLine:
             await self._wait_until(deadline)
         if "watching" in words:
             return None
-        return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
+        changed = [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
+        return None if ALL in changed else [each for each in changed if not each.startswith(LANE)]
 
     async def _wait_until(self, deadline: float) -> None:
         self._news = self._loop.create_future()

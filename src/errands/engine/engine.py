@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from errands.engine.agents.sessions import Sessions
     from errands.engine.approval.ruling import Judge, Ruling, Seen
+    from errands.engine.live.hub import ChangeHub, Changes
     from errands.engine.notices.inbox import Inbox
     from errands.engine.queue import Queue
     from errands.engine.submit.submission import Submitter
@@ -34,6 +35,7 @@ class Engine(EngineCore):
     _cached_submitter: Submitter | None = None
     _cached_judge: Judge | None = None
     _cached_sessions: Sessions | None = None
+    _cached_hub: ChangeHub | None = None
 
     # Starting.
 
@@ -120,10 +122,11 @@ class Engine(EngineCore):
         return self._cached_submitter
 
     def _ring_for(self, views: Sequence[View]) -> None:
+        ids = [view.id for view in views]
         if any(view.due_at or view.question or view.standing for view in views):
-            self.bell.ring()  # the daemon has to update its timers
+            self.bell.ring_about(ids)  # the daemon has to update its timers
         else:
-            self.bell.ring_for({view.lane for view in views})
+            self.bell.ring_for({view.lane for view in views}, ids)
 
     # Approving.
 
@@ -229,7 +232,7 @@ class Engine(EngineCore):
                     ended += after_unstarted_run(self.store, run.id, "cancelled", now=now)
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
-        self.bell.ring(ended)
+        self.bell.ring(ended, changed=[each for each in ids if each not in ended])
         views = self.summaries(ids)
         self._ensure_stopped(views)
         return views
@@ -243,7 +246,7 @@ class Engine(EngineCore):
             raise IllegalMove(f"task {view.id} is {view.state}; only a running one can be stopped")
         with self.store:
             self.store.request_stop(view.latest.id, by=who, now=self.clock.now())
-        self.bell.ring()
+        self.bell.ring_about([view.id])
         self._ensure_stopped([view])
         return self.get(view.id)
 
@@ -333,6 +336,14 @@ class Engine(EngineCore):
         return self.submit(evolve(draft, **{"name": draft.name or name, "template": name, **changes}))
 
     # Other subjects.
+
+    def changes(self) -> Changes:
+        """Listen, in an event loop, to every change of every task: `async with` it, then `async for`."""
+        if self._cached_hub is None:
+            from errands.engine.live.hub import ChangeHub
+
+            self._cached_hub = ChangeHub(self)
+        return self._cached_hub.listen()
 
     @property
     def queue(self) -> Queue:

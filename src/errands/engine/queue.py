@@ -7,6 +7,7 @@ are one fact about the live run, so a task that starts at the wrong moment is pa
 
 from __future__ import annotations
 
+from errands.engine.bell_client import LANE
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.limits import UNKNOWN_LANE, Lane
 from errands.model.record import evolve
@@ -227,7 +228,7 @@ class Queue:
                 self._store.unset_lane(name)
             else:
                 self._store.set_lane(name, width, by=by or actor(), now=self._core.clock.now())
-        self._core.bell.ring()
+        self._core.bell.ring_about([f"{LANE}{name}"])
         return next(
             (each for each in self.lanes() if each.name == name),
             Lane(name=name, width=UNKNOWN_LANE, configured=None, running=0, pending=0),

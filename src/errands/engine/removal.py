@@ -23,6 +23,7 @@ def clear(core: EngineCore, task_ids: Iterable[str]) -> list[str]:
             raise StillLive(f"still live: {', '.join(live)}; cancel first, or leave out what is not finished")
         # The rows go first: the janitor sweeps directories without a row.
         runs = core.store.remove(ids, now=core.clock.now())
+    core.bell.announce(ids)
     for run_id in runs:
         remove_tree(core.home.run(run_id))
     if os.path.isdir(core.home.homes):

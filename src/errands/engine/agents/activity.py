@@ -33,6 +33,7 @@ class ActivityLog:
     def __init__(self, engine: Engine, run_id: str, tools: Iterable[str]) -> None:
         self._clock = engine.clock
         self._store = engine.store
+        self._bell = engine.bell
         self._run = run_id
         self._task, self._number = task_of(run_id)
         self._tools = list(tools)
@@ -95,6 +96,7 @@ class ActivityLog:
                 self._store.note_activity(self._run, usage=usage, tools=self._tools, now=now)
                 for name, detail, at in self._events:
                     self._store.add_event(self._task, name, run=self._number, now=at, detail=detail)
+            self._bell.announce([self._task])
             self._usage = {}
             self._events = []
         except StoreError as error:

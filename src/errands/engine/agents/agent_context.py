@@ -332,6 +332,7 @@ class RunContext:
     def _wait_for(self, what: Waiting | None) -> None:
         with self._store:
             self._store.set_waiting(self.run, what)
+        self._engine.bell.announce([self._task.id])
 
     def messages(self, session: str) -> Sequence[str] | None:
         found = self._find(session)

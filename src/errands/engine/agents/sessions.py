@@ -84,7 +84,7 @@ class Sessions:
                 )
                 self._store.add_session(given)
                 self._store.add_messages(given, history, run=0, now=now)
-        self._core.bell.ring()
+        self._core.bell.ring_about([view.id])
         return view
 
     def resume(self, task_id: str, text: str, *, is_awaited: bool = False, key: str | None = None) -> View:
@@ -120,7 +120,7 @@ class Sessions:
             if key is not None:
                 self._store.add_event(task_id, RESUMED, run=run.number, now=now, detail=key)
             create_log(core.home.runs, self._store.task(task_id), run, prompt=text)
-        core.bell.ring()
+        core.bell.ring_about([task_id])
         return core.summaries([task_id])[0]
 
     def _is_resumed(self, task_id: str, key: str | None) -> bool:

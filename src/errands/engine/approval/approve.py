@@ -87,7 +87,7 @@ def approve(
                 begin(store, task, now=now)
             if scope == "always":
                 store.add_standing_approval(task, by=by, now=now)
-    core.bell.ring()
+    core.bell.ring_about([task_id])
     if said:
         raise Drifted(
             f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
@@ -108,7 +108,7 @@ def ask_anew(
         if core.store.move_task(task_id, "ask again", now=now) is None:
             raise IllegalMove(f"task {task_id} is {core.store.view(task_id).state}, not rejected")
         submitter.restart(core.store.task(task_id), ruling, "none", door, now=now, must_ask=True)
-    core.bell.ring()
+    core.bell.ring_about([task_id])
 
 
 def may_leave_walls(store: Store, task_id: str) -> bool:
@@ -143,7 +143,7 @@ def leave_walls(
         else:
             task = core.store.task(task_id)
             submitter.restart(task, ruling, "none", door, now=now, approved_by=by)
-    core.bell.ring()
+    core.bell.ring_about([task_id])
 
 
 def _starts_schedule(core: EngineCore, task: Task) -> bool:
@@ -184,7 +184,7 @@ def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, sho
             raise _resolved(core, task_id)
         why = f"rejected by {by}" + (f": {note}" if note else "")
         ended = turn_down(store, question, why, now=now)
-    core.bell.ring(ended)
+    core.bell.ring(ended, changed=() if task_id in ended else (task_id,))
 
 
 def answer_target(core: EngineCore, task_id: str) -> str:
@@ -253,6 +253,7 @@ def withdraw_task_approvals(core: EngineCore, task_id: str, *, by: str, door: st
         task = store.task(task_id)
         if is_own and recurring(task.trigger) is not None and not isinstance(task.action, Prompt):
             store.rejudge(evolve(task, approved_by=None, approved_at=None), now=core.clock.now())
+    core.bell.announce([task_id])
     return count
 
 

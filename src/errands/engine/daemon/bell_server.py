@@ -131,8 +131,12 @@ class BellServer:
             case [b"changed", *task_ids]:
                 self.notify([each.decode("ascii", "replace") for each in task_ids], ended=())
                 self._ring()
-            case [b"new", *lanes]:
-                self._expect([each.decode("utf-8", "replace") for each in lanes])
+            case [b"new", *_]:
+                lanes, _, names = words[4:].partition(b" : ")
+                self._expect(lanes.decode("utf-8", "replace").split())
+                self._announce(names)
+            case [b"announce", *_]:
+                self._announce(words[9:])
             case [b"watch" | b"await" as how, *task_ids]:
                 listeners = self._watchers if how == b"watch" else self._waiters
                 for each in task_ids:
@@ -143,6 +147,12 @@ class BellServer:
                 self._send(client, b"pong %d\n" % os.getpid())
             case _:
                 pass
+
+    def _announce(self, task_ids: bytes) -> None:
+        """Notify those who watch all tasks; the ids are not even read."""
+        if task_ids:
+            for client in tuple(self._watchers.get("*", ())):
+                self._send(client, b"changed " + task_ids + b"\n")
 
     def _send(self, client: socket.socket, words: bytes) -> None:
         try:

@@ -18,7 +18,7 @@ from errands.ports.rundir import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from errands.ports.clock import Clock
     from errands.ports.store import Store
@@ -30,11 +30,20 @@ _LOG = logging.getLogger("errands.janitor")
 
 
 class Janitor:
-    def __init__(self, store: Store, home: Home, config: Config, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        home: Home,
+        config: Config,
+        clock: Clock,
+        *,
+        removed: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> None:
         self._store = store
         self._home = home
         self._config = config
         self._clock = clock
+        self._removed = removed
 
     async def sweep(self) -> int:
         """Remove one batch of what has expired; return the number of tasks and runs removed."""
@@ -49,6 +58,7 @@ class Janitor:
             self._store.remove_runs(past)
             if not ids:
                 self._store.purge(before=now - retention.keep, history_before=now - retention.history)
+        self._removed(ids)
         await self._remove((*runs, *past))
         if ids:
             await self.sweep_homes()

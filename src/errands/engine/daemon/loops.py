@@ -95,8 +95,8 @@ class Loops:
         )
         permanent = [ChildService(each[0], spawner(home, *each)) for each in kept]
         self._children = [self._sender, self._listener, *permanent]
-        self._janitor = Janitor(store, home, config, clock)
         self._bell_server = BellServer(home.bell, self.look, self._expect)
+        self._janitor = Janitor(store, home, config, clock, removed=self._announce_removed)
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
         self._needs_look = True
@@ -194,7 +194,8 @@ class Loops:
         due = self._store.next_due("runs")
         if due is not None and due <= now:
             with self._store:
-                self._store.release_due(now=now)
+                released = self._store.release_due(now=now)
+            self._bell_server.notify(released, ended=())
             due = self._store.next_due("runs")
         expiry = self._store.next_due("questions")
         if expiry is not None and expiry <= now:
@@ -315,6 +316,9 @@ class Loops:
             except (StoreError, OSError) as error:
                 _LOG.error("the janitor failed: %s", error)
             await asyncio.sleep(SWEEP)
+
+    def _announce_removed(self, task_ids: Sequence[str]) -> None:
+        self._bell_server.notify(task_ids, ended=())
 
     def _check_home(self) -> None:
         if _identity(self._home) != self._identity:

@@ -40,4 +40,4 @@ def restart(
                 f"task {task_id} is {view.task_state}, so it cannot be started again; submit a new one"
             )
         submitter().restart(store.task(task_id), ruling, consent, door, now=now)
-    core.bell.ring()
+    core.bell.ring_about([task_id])

@@ -170,7 +170,7 @@ class Listener:
                 assert last is not None
                 store.set_next_fire(task.id, burst_end(trigger, first=first, last=last))
         if has_new:
-            self._engine.bell.ring()
+            self._engine.bell.ring_about([task.id])
 
     def _add_signal(self, task: Task, trigger: On, event: SourceEvent, *, leads_to_run: bool) -> bool:
         """Store a signal, and record it as skipped if it leads to no run; return whether it does."""
@@ -219,14 +219,14 @@ class Listener:
         run = Run(task_id=task.id, number=number, cause="event", state="pending", attempt=0, created_at=now)
         within = self._engine.config.approval.expires
         ask_again(self._store, task, run, fresh, error.said, now=now, within=within)
-        self._engine.bell.ring()
+        self._engine.bell.ring_about([task.id])
 
     def _notify(self, task: Task, state: str, said: str, event: str) -> None:
         if task.notify == "never":
             return
         run_id = self._store.view(task.id).latest.id
         enqueue(self._store, task, run_id, event, state=state, error=said, now=self._engine.clock.now())
-        self._engine.bell.ring()
+        self._engine.bell.ring_about([task.id])
 
 
 def _body(trigger: On, event: SourceEvent, at: str) -> str:

@@ -44,7 +44,7 @@ class Schedules:
                 close_due_slots(self._store, task, now=now, reason="paused before its turn")
                 self._move(task, "pause", now)
                 _withdraw(self._store, self._store.view(task_id), "paused", _who(by), now)
-        core.bell.ring()
+        core.bell.ring_about([task_id])
         return core.summaries([task_id])[0]
 
     def unpause(self, task_id: str) -> View:
@@ -65,7 +65,7 @@ class Schedules:
                     task = evolve(task, trigger=evolve(task.trigger, anchor=now))
                     self._store.set_trigger(task)
                 begin(self._store, task, now=now)
-        core.bell.ring()
+        core.bell.ring_about([task_id])
         return core.summaries([task_id])[0]
 
     def fire(self, task_id: str) -> View:
@@ -96,7 +96,7 @@ class Schedules:
                         runs=1,
                     )
                 create_log(core.home.runs, task, run)
-        core.bell.ring()
+        core.bell.ring_about([task_id])
         return core.summaries([task_id])[0]
 
     def cancel(self, view: View, *, by: str, now: datetime) -> list[str]:

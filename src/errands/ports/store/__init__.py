@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from errands.ports.store.approvals import ApprovalStore
     from errands.ports.store.notices import NoticeStore
     from errands.ports.store.queue import QueueStore
+    from errands.ports.store.reports import ReportStore
     from errands.ports.store.retention import RetentionStore
     from errands.ports.store.schedules import ScheduleStore
     from errands.ports.store.sessions import SessionStore
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         NoticeStore,
         SessionStore,
         RetentionStore,
+        ReportStore,
         Protocol,
     ):
         def __enter__(self) -> Store: ...

@@ -87,8 +87,8 @@ if TYPE_CHECKING:
         def not_before(self, run_id: str) -> datetime | None:
             """Return the time that a pending run is delayed to."""
 
-        def release_due(self, *, now: datetime) -> None:
-            """Queue delayed runs whose time has come."""
+        def release_due(self, *, now: datetime) -> list[str]:
+            """Queue delayed runs whose time has come; return the ids of their tasks."""
 
         def start_now(self, run_id: str) -> bool:
             """Queue a delayed run before its time; False if it is not delayed."""

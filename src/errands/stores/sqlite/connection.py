@@ -69,6 +69,11 @@ class Connection:
     def version(self) -> int:
         return int(self._patiently(lambda: self._db.execute("PRAGMA user_version").fetchone())[0])
 
+    @property
+    def own_changes(self) -> int:
+        """Return how many rows this connection has changed so far."""
+        return self._db.total_changes
+
     def read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Run a query; it waits for no writer, except while the journal is restarted."""
         try:

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.stores.sqlite.approvals import ApprovalRows
     from errands.stores.sqlite.queue import QueueRows
+    from errands.stores.sqlite.reports import ReportRows
     from errands.stores.sqlite.retention import RetentionRows
     from errands.stores.sqlite.schedules import ScheduleRows
 
-    class RareRows(ApprovalRows, QueueRows, ScheduleRows, RetentionRows): ...
+    class RareRows(ApprovalRows, QueueRows, ScheduleRows, RetentionRows, ReportRows): ...
 
 else:
 
@@ -44,6 +45,9 @@ else:
         from errands.stores.sqlite.schedules import ScheduleRows
 
         yield ScheduleRows
+        from errands.stores.sqlite.reports import ReportRows
+
+        yield ReportRows
 
     class RareRows(Table):
         """Methods that most commands never call, added to the store when the first one is called.

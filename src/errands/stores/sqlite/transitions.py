@@ -193,10 +193,15 @@ class TransitionRows(Table):
         rows = self.db.read("SELECT not_before FROM runs WHERE seq = ?", (self.run_seq(run_id),))
         return maybe_moment(rows[0][0])
 
-    def release_due(self, *, now: datetime) -> None:
-        self.db.write(
-            "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
-        )
+    def release_due(self, *, now: datetime) -> list[str]:
+        rows = self.db.write(
+            """
+            UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?
+            RETURNING (SELECT id FROM tasks WHERE seq = runs.task)
+            """,
+            (micros(now),),
+        ).fetchall()
+        return [task_id for (task_id,) in rows]
 
     def start_now(self, run_id: str) -> bool:
         return self.changed(

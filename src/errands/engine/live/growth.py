@@ -1,0 +1,64 @@
+"""Growth: which running tasks have new output or progress.
+
+No process reports it, so the files of their runs are looked at. The more runs there are, the longer the
+pauses between two looks: they take a twentieth of the time at most.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from errands.ports.rundir import LOG, PROGRESS, TAIL, own_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.home import Home
+    from errands.ports.store import Store
+
+PAUSE = 0.04  # seconds between two looks
+_SHARE = 20
+
+
+class Growth:
+    def __init__(self, home: Home, store: Store) -> None:
+        self._home = home
+        self._store = store
+        self._seen: dict[str, tuple[tuple[int, int], ...]] = {}
+        self._took = 0.0
+        self.is_outdated = True  # whether other runs may be running by now
+
+    @property
+    def pause(self) -> float | None:
+        """Return the seconds until the next look; None while nothing runs."""
+        return max(PAUSE, _SHARE * self._took) if self._seen else None
+
+    def look(self) -> set[str]:
+        """Return the tasks whose output or progress is not what it was at the last look."""
+        began = time.monotonic()
+        runs = self._store.running_ids() if self.is_outdated else list(self._seen)
+        self.is_outdated = False
+        now = {run_id: _marks(self._home.run(run_id)) for run_id in runs}
+        # A run that is seen for the first time may have printed something since its start was announced.
+        grown = {
+            run_id.rpartition(".")[0] for run_id, marks in now.items() if self._seen.get(run_id) != marks
+        }
+        self._seen = now
+        self._took = time.monotonic() - began
+        return grown
+
+
+def _marks(directory: str) -> tuple[tuple[int, int], ...]:
+    marks = []
+    for path in (
+        f"{directory}/{LOG}",
+        f"{directory}/{TAIL}",
+        f"{directory}/{PROGRESS}",
+        f"{own_files(directory)}/{PROGRESS}",
+    ):
+        try:
+            facts = os.lstat(path)
+            marks.append((facts.st_mtime_ns, facts.st_size))
+        except OSError:
+            marks.append((0, 0))
+    return tuple(marks)

@@ -1,0 +1,36 @@
+"""Breakages of what views and metrics rest on (X9, X23, O9, O10)."""
+
+from __future__ import annotations
+
+from tests.proof.breakage import Breakage
+
+BREAKAGES = [
+    Breakage(
+        "X9",
+        "a submit into a full lane is not announced",
+        file="engine/daemon/bell_server.py",
+        old="                self._announce(names)\n",
+        new="",
+        test="engine/live/test_changes.py::"
+        "test_a_submit_into_a_full_lane_and_all_verbs_of_the_queue_are_heard",
+        fails_with="TimeoutError",
+    ),
+    Breakage(
+        "X9",
+        "a daemon that hangs is taken for a live one",
+        file="engine/live/hub.py",
+        old="(self._handle >= 0 and now > self._heard + DEAD)",
+        new="False",
+        test="engine/live/test_changes.py::test_a_daemon_that_hangs_is_not_live",
+        fails_with="TimeoutError",
+    ),
+    Breakage(
+        "O10",
+        "new progress is not noticed",
+        file="engine/live/growth.py",
+        old='        f"{directory}/{PROGRESS}",\n        f"{own_files(directory)}/{PROGRESS}",\n',
+        new="",
+        test="engine/live/test_changes.py::test_output_and_progress_of_a_running_task_are_heard",
+        fails_with="TimeoutError",
+    ),
+]
