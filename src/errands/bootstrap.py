@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from errands.model.agent.candidate import Candidate
     from errands.model.approval import Consent
     from errands.model.notices.notice import Address
-    from errands.ports.agent import Agent
+    from errands.ports.agent import Agent, SoughtSession
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
@@ -87,15 +87,15 @@ def open_engine(
         bell=BellClient(home.bell),
         consent=consent,
         start_daemon=(lambda: start_daemon(home)) if is_client else None,
-        has_session=lambda agent, session, environ: _has_session(home, config, agent, session, environ),
+        has_session=lambda sought: _has_session(home, config, sought),
     )
 
 
-def _has_session(home: Home, config: Config, agent: str, session: str, environ: Mapping[str, str]) -> bool:
+def _has_session(home: Home, config: Config, sought: SoughtSession) -> bool:
     from errands.agents.presence import has_session
     from errands.config.backends import settings_of
 
-    return has_session(agent, settings_of(agent, config.backends), home.path, session, environ)
+    return has_session(sought, settings_of(sought.agent, config.backends), home.path)
 
 
 def open_client(home: Home | None = None, config: Config | None = None) -> Engine:

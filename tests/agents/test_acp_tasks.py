@@ -12,6 +12,8 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
+from errands.frontends.tools.turn import send
+from errands.model.errors import SessionGone
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.runners.system import linux
@@ -61,6 +63,42 @@ def test_a_task_is_answered_and_goes_on_when_it_is_resumed(client: Engine) -> No
     assert second.agent is not None
     assert "swordfish" in (second.agent.answer or "")
     assert second.agent.resume_count == 1
+
+
+@pytest.mark.spec("S18", "S5")
+def test_a_session_that_the_agent_lost_is_refused_before_it_is_counted(client: Engine, agent: Path) -> None:
+    task = client.submit(Draft(prompt="the password is swordfish", agent="obedient"))
+    assert finished(client, task.id).state == "completed"
+    client.sessions.resume(task.id, "go on")
+    assert finished(client, task.id).state == "completed"
+
+    for each in agent.glob("*.session"):
+        each.unlink()
+    with pytest.raises(SessionGone) as gone:
+        client.sessions.resume(task.id, "and on")
+
+    assert str(gone.value) == "Session expired or was deleted. Start a new background_task to continue."
+    view = finished(client, task.id)
+    assert view.agent is not None
+    assert (view.state, view.runs, view.agent.resume_count) == ("completed", 2, 1)
+    assert "I heard: go on" in (view.agent.answer or "")
+
+
+@pytest.mark.spec("S18", "X6")
+def test_a_turn_of_a_conversation_does_not_start_the_agent_to_look_for_the_session(
+    client: Engine, agent: Path
+) -> None:
+    talk = Draft(prompt="hello", agent="obedient", key="chat:here", name="chat")
+    first = send(client, talk)
+    assert finished(client, first.id).state == "completed"
+    for each in agent.glob("*.session"):
+        each.unlink()
+
+    send(client, talk)
+
+    view = finished(client, first.id)
+    assert (view.state, view.runs) == ("failed", 2)
+    assert view.latest.error == "Session expired or was deleted. Start a new background_task to continue."
 
 
 @pytest.mark.spec("S13", "L9")

@@ -7,6 +7,7 @@ import os
 import signal
 from asyncio.subprocess import PIPE
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,3 +228,57 @@ async def test_a_session_that_the_agent_lost_is_gone(stage: Stage) -> None:
         async with stage.agent(*can) as agent:
             with pytest.raises(SessionGone):
                 await agent.prompt(session, "hello again", stage.context(run="tested-222222.2"))
+
+
+@pytest.mark.spec("S18")
+@pytest.mark.parametrize("can", ["load", "resume"])
+async def test_an_agent_is_asked_whether_it_has_a_session(stage: Stage, can: str) -> None:
+    context = stage.context()
+    async with stage.agent(can) as agent:
+        session = await agent.open(context)
+        await agent.prompt(session, "hello", context)
+    lines = context.messages(session) or ()
+
+    async with stage.agent(can) as agent:
+        assert agent.knows(session, lines, str(stage.project))
+    (stage.home / f"{session}.session").unlink()
+    async with stage.agent(can) as agent:
+        assert not agent.knows(session, lines, str(stage.project))
+    assert stage.prompts() == ["hello"]
+
+
+@pytest.mark.spec("S18", "S16")
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"command": ["false"]}, {"command": ["no-such-agent"]}, {"command": ["sleep", "600"]}],
+    ids=["cannot look", "dies", "is not installed", "does not answer"],
+)
+async def test_an_agent_that_cannot_tell_may_still_have_a_session(
+    stage: Stage, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        backend_module, "_LOOKUP", 20.0 if settings.get("command") != ["sleep", "600"] else 0.5
+    )
+    context = stage.context()
+    async with stage.agent("fork") as agent:
+        session = await agent.open(context)
+        await agent.prompt(session, "hello", context)
+    (stage.home / f"{session}.session").unlink()
+
+    async with stage.agent("fork", **settings) as agent:
+        assert agent.knows(session, context.messages(session) or (), str(stage.project))
+
+
+@pytest.mark.spec("S18")
+async def test_a_session_is_looked_for_under_the_name_that_the_agent_knows(stage: Stage) -> None:
+    """Some agents keep a session only from its first prompt on; it gets another name there, then."""
+    context = stage.context()
+    async with stage.agent("load") as agent:
+        session = await agent.open(context)
+    (stage.home / f"{session}.session").unlink()
+    async with stage.agent("load") as agent:
+        assert agent.knows(session, context.messages(session) or (), str(stage.project))
+        await agent.prompt(session, "hello", context)
+
+    async with stage.agent("load") as agent:
+        assert agent.knows(session, context.messages(session) or (), str(stage.project))

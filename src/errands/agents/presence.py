@@ -1,7 +1,4 @@
-"""Presence: whether a backend still has a session, looked up without starting anything.
-
-An agent that speaks ACP is not asked: it would have to be started for that.
-"""
+"""Presence: whether a backend still has a session, looked up before a prompt is sent to it."""
 
 from __future__ import annotations
 
@@ -12,24 +9,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from errands.ports.agent import SoughtSession
+
 # The backends that keep sessions as files; the others keep them in our store, or in a program of theirs.
 _FILES = ("claude", "codex", "command")
 _PLACES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
 
-def has_session(
-    name: str, settings: Mapping[str, Any], home: str, session: str, environ: Mapping[str, str]
-) -> bool:
-    """Return whether an agent has a session; True if that cannot be known without asking it.
+def has_session(sought: SoughtSession, settings: Mapping[str, Any], home: str) -> bool:
+    """Return whether an agent has a session; True if that cannot be known.
 
-    `environ` is that of the task, which says where the program keeps its files.
+    The environment of the task says where a program keeps its files.
     """
+    name, environ = sought.agent, sought.environ
     backend = settings.get("backend", name)
     if backend == "opencode":
         opencode: Any = make(name, settings, home)
-        return bool(opencode.knows(session, environ, is_own="/" in name))
+        return bool(opencode.knows(sought.name, environ, is_own="/" in name))
+    if backend == "acp" and sought.may_start:
+        program: Any = make(name, {**settings, "env": {**environ, **settings.get("env", {})}}, home)
+        return bool(program.knows(sought.name, sought.messages, sought.cwd))
     if backend not in _FILES:
         return True
     places = {each: environ.get(each, "") for each in _PLACES}
     agent: Any = make(name, {**settings, "env": {**places, **settings.get("env", {})}}, home)
-    return bool(agent.knows(session))
+    return bool(agent.knows(sought.name))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.model.text.mask import Mask
     from errands.model.view import RunView, View
+    from errands.ports.agent import SoughtSession
     from errands.ports.clock import Clock
     from errands.ports.home import Home
     from errands.ports.output import OutputPort, Piece
@@ -34,7 +35,7 @@ class EngineCore:
 
     `consent` applies to everything that is submitted here. With `start_daemon` this is the engine of a
     client, which starts the daemon when a verb needs one. `has_session` looks up whether an agent still has a
-    session, given the environment of its task.
+    session.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class EngineCore:
         bell: BellClient,
         consent: Consent = "none",
         start_daemon: Callable[[], None] | None = None,
-        has_session: Callable[[str, str, Mapping[str, str]], bool] | None = None,
+        has_session: Callable[[SoughtSession], bool] | None = None,
     ) -> None:
         self.store = store
         self.home = home

@@ -116,6 +116,18 @@ class Spec:
 
 
 @record
+class SoughtSession:
+    """A session that is looked for before a prompt is sent to it."""
+
+    agent: str
+    name: str
+    environ: Mapping[str, str]  # of its task
+    cwd: str
+    messages: tuple[str, ...]  # what is stored of it
+    may_start: bool  # a program that has to be started to answer, which takes seconds
+
+
+@record
 class Activity:
     """One thing an agent did: it called a tool, a tool ended, it said something, it used tokens.
 

@@ -13,6 +13,7 @@ from errands.bootstrap import open_engine
 from errands.model.agent.session import TOO_SOON
 from errands.model.errors import AgentUnavailable, BadValue, ErrandsError, NotFound, NotResumable, SessionGone
 from errands.model.options.draft import Draft
+from errands.ports.agent import SoughtSession
 from errands.ports.home import Home
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
 from tests.engine.agent_project import Codex, Project
@@ -142,7 +143,8 @@ async def test_a_missing_answer_about_a_session_is_not_its_deletion(
 @pytest.mark.spec("S16", "S18")
 def test_a_server_that_does_not_answer_may_still_have_a_session(tmp_path: Path) -> None:
     unreachable = {"url": "http://127.0.0.1:9"}
-    assert presence.has_session("opencode", unreachable, str(tmp_path), "ses_1", {})
+    sought = SoughtSession(agent="opencode", name="ses_1", environ={}, cwd="/", messages=(), may_start=True)
+    assert presence.has_session(sought, unreachable, str(tmp_path))
 
 
 @pytest.mark.spec("S6")

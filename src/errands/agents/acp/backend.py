@@ -10,6 +10,7 @@ import asyncio
 import json
 from asyncio import FIRST_COMPLETED
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 _PATIENCE = 180.0  # seconds without a sign of life, by default
 _NOT_FOUND = -32002
+_NO_METHOD = -32601
 _GRACE = 10.0  # seconds that an agent may take to stop
+_LOOKUP = 20.0  # seconds in which an agent has to say whether it has a session: a person waits for it
 _LINE_ERRORS = (RequestError, ConnectionError, ValueError)  # ValueError: an invalid response
 
 _INTERRUPTED = (
@@ -133,6 +136,11 @@ class Acp:
             with suppress(*_LINE_ERRORS):
                 await connection.close_session(session_id=live)
 
+    def knows(self, session: str, lines: Sequence[str], cwd: str) -> bool:
+        """Return whether the agent still has a session, of which `lines` are stored; silence is not a no."""
+        with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
+            return pool.submit(asyncio.run, self._knows(session, lines, cwd)).result()
+
     async def close(self) -> None:
         self._entered.clear()
         await self._client.close()
@@ -181,6 +189,27 @@ class Acp:
         waiting = [id(each) for each in _posts(pieces)]
         history = [each for each in pieces if id(each) not in waiting]
         return [_repeated(history)] if any(each["role"] == "user" for each in history) else []
+
+    async def _knows(self, session: str, lines: Sequence[str], cwd: str) -> bool:
+        pieces = _newest_states([json.loads(line) for line in lines])
+        if _is_new(pieces):
+            return True
+        live = _live_id(session, pieces)
+        try:
+            async with asyncio.timeout(_LOOKUP):
+                connection = await self._child.connection(cwd)
+                if self._child.sessions.resume is not None:
+                    await connection.resume_session(session_id=live, cwd=cwd, **self._meta)
+                elif self._child.can.load_session:
+                    with self._client.replaying(live):
+                        await connection.load_session(session_id=live, cwd=cwd, **self._meta)
+        except RequestError as error:
+            return not _says_not_found(error)
+        except (AgentError, TimeoutError, *_LINE_ERRORS):
+            pass
+        finally:
+            await self.close()
+        return True
 
     async def _resume(self, connection: ClientSideConnection, session: str, live: str, spec: Spec) -> None:
         try:
@@ -292,10 +321,15 @@ class Acp:
 
     async def _lost(self, error: Exception) -> AgentError:
         """Return `SessionGone` if the session no longer exists, else the general error."""
-        words = f"{error} {getattr(error, 'data', '')}".lower()
-        if isinstance(error, RequestError) and (error.code == _NOT_FOUND or "not found" in words):
+        if isinstance(error, RequestError) and _says_not_found(error):
             return SessionGone()
         return await self._child.trouble(error)
+
+
+def _says_not_found(error: RequestError) -> bool:
+    if error.code == _NO_METHOD:  # what it does not find is not the session
+        return False
+    return error.code == _NOT_FOUND or "not found" in f"{error} {error.data}".lower()
 
 
 def _check(spec: Spec) -> None:

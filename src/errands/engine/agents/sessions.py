@@ -11,6 +11,7 @@ from errands.model.agent.session import HISTORY, Session, check_resumable, sessi
 from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
+from errands.ports.agent import SoughtSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,10 +88,19 @@ class Sessions:
         self._core.bell.ring_about([view.id])
         return view
 
-    def resume(self, task_id: str, text: str, *, is_awaited: bool = False, key: str | None = None) -> View:
+    def resume(
+        self,
+        task_id: str,
+        text: str,
+        *,
+        is_awaited: bool = False,
+        key: str | None = None,
+        may_start: bool = True,
+    ) -> View:
         """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins.
 
         With a `key`, the same prompt sent again by a caller that lost the reply is not sent twice.
+        `may_start`: whether an agent may be started only to be asked if it still has the session.
         """
         if not text.strip():
             raise BadValue("the prompt is empty; say what the agent should do next")
@@ -104,7 +114,7 @@ class Sessions:
         if self._is_resumed(task_id, key):
             return core.summaries([task_id])[0]
         check_resumable(self._store.view(task_id), session := self._store.session(task_id))
-        if session is not None and self._is_lost(session):
+        if session is not None and self._is_lost(session, may_start=may_start):
             with self._store:
                 self._store.mark_session_gone(session, now=now)
         core.ensure_daemon()
@@ -128,15 +138,22 @@ class Sessions:
             return False
         return any((each.name, each.detail) == (RESUMED, key) for each in self._store.events(task_id))
 
-    def _is_lost(self, session: Session) -> bool:
+    def _is_lost(self, session: Session, *, may_start: bool) -> bool:
         """Return whether a backend no longer has a session; no answer is not a no."""
         look = self._core.has_session
         if look is None or session.name == session_name(session.task_id):  # it is in our store
             return False
         action = self._store.task(session.task_id).action
         try:
-            environ = {**self._store.environment(action.environment), **action.env}
-            return not look(session.agent, session.name, environ)
+            sought = SoughtSession(
+                agent=session.agent,
+                name=session.name,
+                environ={**self._store.environment(action.environment), **action.env},
+                cwd=action.cwd,
+                messages=tuple(self._store.messages(session)),
+                may_start=may_start,
+            )
+            return not look(sought)
         except ErrandsError:  # an agent that cannot be made now is reported by the run
             return False
 

@@ -42,7 +42,8 @@ def send(engine: Engine, draft: Draft) -> View:
     task_id = engine.id_by_key(draft.key)
     if task_id is not None:
         try:
-            return engine.sessions.resume(task_id, draft.prompt)
+            # The person waits for every turn: that the session is gone may be said by the run.
+            return engine.sessions.resume(task_id, draft.prompt, may_start=False)
         except SessionGone:
             # Its backend does not know it (any more), so it cannot be resumed.
             engine.clear([task_id])
