@@ -7,6 +7,30 @@ from tests.proof.breakage import Breakage
 BREAKAGES = [
     Breakage(
         "A13",
+        "repositories below the top of a project can be written",
+        file="engine/walls/mounts.py",
+        old="for name in (*PROTECTED, *_own_files(real), *below):",
+        new="for name in (*PROTECTED, *_own_files(real)):",
+        test="engine/walls/test_projects.py::test_repositories_and_settings_below_the_top_cannot_be_changed",
+    ),
+    Breakage(
+        "A13",
+        "services that listen in a project can be reached",
+        file="engine/walls/mounts.py",
+        old="_sockets_in([*readable, *tools, *projects])",
+        new="_sockets_in([*readable, *tools])",
+        test="engine/walls/test_projects.py::test_a_service_that_listens_in_the_project_cannot_be_reached",
+    ),
+    Breakage(
+        "A13",
+        "the settings of a person's programs count as a project",
+        file="engine/walls/projects.py",
+        old='    return first.startswith(".") and not (',
+        new='    return first.startswith("?") and not (',
+        test="engine/walls/test_projects.py::test_work_in_such_a_directory_waits_for_approval",
+    ),
+    Breakage(
+        "A13",
         "work that nobody approved runs without its sandbox",
         file="engine/daemon/launch.py",
         old="            if is_contained(task):\n",

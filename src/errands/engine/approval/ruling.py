@@ -132,10 +132,10 @@ class Judge:
         witness = _Witness(seen[place])
         if walls != "none":
             from errands.engine.walls.bubblewrap import bubblewrap
-            from errands.engine.walls.mounts import check_project
+            from errands.engine.walls.projects import check_project
 
             bubblewrap()
-            check_project(witness.project, home=self._home)
+            check_project(witness.project, home=self._home, path=variables.get("PATH", DEFAULT_PATH))
             action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
         judgement = judge(
             action.commands,
@@ -147,7 +147,8 @@ class Judge:
         if judgement.verdict == "auto" and not judgement.does_more:
             action = evolve(action, read_only=True)
         if judgement.verdict == "contained":
-            judgement = self._walled(judgement, action, witness.project)
+            path = variables.get("PATH", DEFAULT_PATH)
+            judgement = self._walled(judgement, action, witness.project, path)
         if judgement.verdict == "ask" and judgement.uncovered:
             more = tuple(Reason(text=text, kind="script") for text in judgement.uncovered)
             judgement = evolve(judgement, reasons=(*judgement.reasons, *more))
@@ -160,7 +161,7 @@ class Judge:
             evidence=None if evidence is None else evidence_text(evidence),
         )
 
-    def _walled(self, judgement: Judgement, action: Shell, project: str) -> Judgement:
+    def _walled(self, judgement: Judgement, action: Shell, project: str, path: str) -> Judgement:
         """Return a judgement whose verdict is `contained` only if there can be walls around the action."""
         mode = self._config.approval.mode
         has_network = action.sandbox is not None and action.sandbox.network
@@ -168,7 +169,7 @@ class Judge:
             return evolve(judgement, verdict="ask")
         from errands.engine.walls.sandbox import obstacle_to
 
-        why = "" if mode == "trusting" else obstacle_to(project, self._home, self._walls)
+        why = "" if mode == "trusting" else obstacle_to(project, self._home, self._walls, path=path)
         if not why:
             return judgement
         return evolve(

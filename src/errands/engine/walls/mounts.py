@@ -11,9 +11,9 @@ import os
 import stat
 import sys
 
+from errands.engine.walls.projects import programs_below, settings_below
 from errands.judge.evidence.local_workspace import own_home
 from errands.judge.workspace import PROTECTED, is_within
-from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,17 +42,6 @@ _ROOT_EMPTY_FILES = (
 )  # fmt: skip
 _ROOT_EMPTY = ("/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security")
 _closed: dict[int, tuple[str, ...]] = {}
-
-
-def check_project(project: str, *, home: str) -> None:
-    """Refuse a project that is more than a project, because all of it would be writable."""
-    real = os.path.realpath(project)
-    homes = [os.path.realpath(each) for each in (own_home(), os.environ.get("HOME", "")) if each]
-    # A `pwd` entry of `/` is no home directory.
-    if real == "/" or any(is_within(each, real) for each in homes if each != "/"):
-        raise BadValue(f"a sandbox may not write to all of {project}; run this in a project below it")
-    if home and is_within(real, os.path.realpath(home)):
-        raise BadValue(f"{project} belongs to Errands itself; start a sandbox in another directory")
 
 
 def mounts(
@@ -85,11 +74,11 @@ def mounts(
     for each in dict.fromkeys(tools):
         words += ("--ro-bind", each, each)
     for project in projects:
-        words += _project_words(project)
+        words += _project_words(project, path)
         words += _store_words(store, project)
     for each in own:
         words += ("--bind", each, each)
-    for each in _sockets_in([*readable, *tools], projects):
+    for each in _sockets_in([*readable, *tools, *projects]):
         words += ("--ro-bind", "/dev/null", each)
     return (*words, "--remount-ro", "/")
 
@@ -133,18 +122,21 @@ def _environments(projects: Sequence[str]) -> list[str]:
     return [f"{project}/{name}/bin" for project in projects for name in (".venv", "venv", "env")]
 
 
-def _project_words(project: str) -> Iterator[str]:
+def _project_words(project: str, path: str) -> Iterator[str]:
     real = os.path.realpath(project)
     for each in dict.fromkeys((project, real)):
         yield from ("--bind", real, each)
-    for name in (*PROTECTED, *_own_files(real)):
-        path = f"{real}/{name}"
+    found = (*settings_below(real), *programs_below(real, path))
+    below = [each[len(real) + 1 :] for each in found]
+    for name in (*PROTECTED, *_own_files(real), *below):
         # A link itself cannot be mounted, but where it leads in the project can.
-        inner = os.path.realpath(path)
+        inner = os.path.realpath(f"{real}/{name}")
         if is_within(inner, real) and inner != real and (os.path.isfile(inner) or os.path.isdir(inner)):
             for each in dict.fromkeys((project, real)):
                 yield from ("--ro-bind", inner, each + inner[len(real) :])
-    yield from _repository_words(f"{real}/.git")
+    for name in (".git", *below):
+        if name.endswith(".git"):
+            yield from _repository_words(f"{real}/{name}", real)
 
 
 def _own_files(project: str) -> Iterator[str]:
@@ -155,8 +147,8 @@ def _own_files(project: str) -> Iterator[str]:
             yield each[len(project) + 1 :]
 
 
-def _repository_words(marker: str) -> Iterator[str]:
-    """Show the repository of a linked work tree, whose `.git` is a file that leads to it."""
+def _repository_words(marker: str, project: str) -> Iterator[str]:
+    """Show the repository of a linked work tree, whose `.git` is a file that leads to it, read-only."""
     try:
         with open(marker, encoding="utf-8", errors="surrogateescape") as file:
             word, _, place = file.read(4096).strip().partition(" ")
@@ -171,7 +163,7 @@ def _repository_words(marker: str) -> Iterator[str]:
         word == "gitdir:"
         and is_within(place, common)
         and _is_repository(common)
-        and _leads_back(place, marker)
+        and ((is_within(common, project) and common != project) or _leads_back(place, marker))
     ):
         yield from ("--ro-bind", common, common)
 
@@ -278,7 +270,7 @@ def _closed_in(directory: str) -> Iterator[str]:
             yield from _closed_in(entry.path)
 
 
-def _sockets_in(readable: Sequence[str], projects: Sequence[str]) -> list[str]:
+def _sockets_in(mounted: Sequence[str]) -> list[str]:
     """Return the sockets below what is mounted: a read-only mount would not keep anything from connecting."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
@@ -286,13 +278,9 @@ def _sockets_in(readable: Sequence[str], projects: Sequence[str]) -> list[str]:
     except OSError:
         return []
     found = dict.fromkeys(os.path.realpath(name[0]) for name in names if name and name[0].startswith("/"))
-    places = [os.path.realpath(place) for place in readable]
+    places = [os.path.realpath(place) for place in mounted]
     return [
-        each
-        for each in found
-        if any(is_within(each, place) for place in places)
-        and not any(is_within(each, project) for project in projects)
-        and os.path.exists(each)
+        each for each in found if any(is_within(each, place) for place in places) and os.path.exists(each)
     ]
 
 

@@ -7,6 +7,7 @@ import os
 from errands.engine.walls import mounts
 from errands.engine.walls.bubblewrap import NAMESPACES, bubblewrap, obstacle
 from errands.engine.walls.private_homes import private_home
+from errands.engine.walls.projects import check_project
 from errands.engine.walls.seccomp import program
 from errands.engine.walls.variables import inner_variables
 from errands.judge.evidence.local_workspace import LocalWorkspace
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def obstacle_to(project: str, home: str, cache: str) -> str:
-    """Return why the work of a project cannot run in a sandbox; "" if it can."""
+def obstacle_to(project: str, home: str, cache: str, *, path: str) -> str:
+    """Return why the work of a project cannot run in a sandbox; "" if it can. `path` is the search path."""
     try:
-        mounts.check_project(project, home=home)
+        check_project(project, home=home, path=path)
         if os.stat(project).st_uid != os.geteuid():
             return f"{project} belongs to another user, so a sandbox could not write to it"
     except (BadValue, OSError) as error:
@@ -45,9 +46,10 @@ def contained(action: Shell, variables: Mapping[str, str]) -> Sandbox:
 
 def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
     """Return a launch whose commands run in a sandbox."""
-    for project in sandbox.writable:
-        mounts.check_project(project, home=home.path)
     base = inner_variables(launch.base)
+    path = launch.env.get("PATH", base.get("PATH", ""))
+    for project in sandbox.writable:
+        check_project(project, home=home.path, path=path)
     person = base.get("HOME", "")
     files = own_files(launch.directory)
     private = private_home(home, sandbox.writable[0])
@@ -64,7 +66,7 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
         *mounts.mounts(
             sandbox.writable,
             person=person,
-            path=launch.env.get("PATH", base.get("PATH", "")),
+            path=path,
             store=home.path,
             own=(private, files),
             network=sandbox.network,

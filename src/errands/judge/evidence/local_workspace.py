@@ -194,8 +194,7 @@ class LocalWorkspace:
             if home and is_within(path, home) and path[len(home) :].startswith("/."):
                 return False
         directory = os.path.dirname(path)
-        project = _project(directory, self.home)
-        return any(os.path.lexists(os.path.join(project, mark)) for marks in _MARKS for mark in marks)
+        return is_marked(_project(directory, self.home))
 
 
 def trusted_path(cwd: str, environment: Mapping[str, str], *, distrusted: str) -> str:
@@ -267,6 +266,11 @@ def _project(cwd: str, home: str) -> str:
             if any(os.path.lexists(os.path.join(directory, mark)) for mark in marks):
                 return directory
     return cwd
+
+
+def is_marked(directory: str) -> bool:
+    """Return whether something in a directory says that it is a project."""
+    return any(os.path.lexists(f"{directory}/{mark}") for marks in _MARKS for mark in marks)
 
 
 def own_home() -> str:

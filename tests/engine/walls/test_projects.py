@@ -1,0 +1,140 @@
+"""Projects: what a sandbox may write to, and what in it stays as it is."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from errands.engine.walls.projects import check_project, programs_below, settings_below
+from errands.model.errors import BadValue
+from errands.model.options.draft import Draft
+from errands.testing.engines import TestEngine
+from tests.engine.walls.test_sandbox import walled
+
+pytestmark = pytest.mark.spec("A13")
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "ada"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".config", ".config/nvim", ".local", ".local/share/applications", ".oh-my-zsh", "bin",
+        ".codex/worktrees", ".ssh/worktrees",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mark", ["", ".git"])
+def test_settings_and_programs_in_a_home_are_no_project(person: Path, name: str, mark: str) -> None:
+    (person / name / mark).mkdir(parents=True)
+
+    with pytest.raises(BadValue, match="your programs and their settings"):
+        check_project(str(person / name), home="")
+
+
+def test_work_trees_of_agents_are_projects_wherever_they_are(person: Path) -> None:
+    for name in ("code/app", ".codex/worktrees/1/app", ".local/share/opencode/worktree/app"):
+        (person / name).mkdir(parents=True)
+        (person / name / ".git").write_text("gitdir: elsewhere\n")
+        check_project(str(person / name), home="")
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp", "/etc", "/usr", "/usr/local", "/var", "/opt"])
+def test_directories_of_the_system_are_no_projects(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    with pytest.raises(BadValue, match="shared"):
+        check_project(place, home="")
+    for below in ("/etc/cron.d", "/usr/lib/python3", "/var/spool"):
+        with pytest.raises(BadValue, match="belongs to the system"):
+            check_project(below, home="")
+
+
+def test_a_directory_of_the_search_path_is_no_project(person: Path) -> None:
+    tools = person / "code" / "tools"
+    (tools / "scripts").mkdir(parents=True)
+    check_project(str(tools), home="", path="/usr/bin")
+    assert programs_below(str(tools), f"/usr/bin:{tools}/scripts") == [f"{tools}/scripts"]
+    # What a project has for its own work is part of it, and so is what a person marked as a project.
+    (tools / ".venv" / "bin").mkdir(parents=True)
+    (tools / ".venv" / "pyvenv.cfg").touch()
+    assert programs_below(str(tools), f"{tools}/.venv/bin:{tools}/node_modules/.bin:/usr/bin") == []
+    (tools / ".git").mkdir()
+    assert programs_below(str(tools), f"/usr/bin:{tools}/scripts") == []
+    with pytest.raises(BadValue, match="PATH"):
+        check_project(str(tools), home="", path=f"/usr/bin:{tools}")
+
+
+@walled
+async def test_work_in_such_a_directory_waits_for_approval(engine: TestEngine, person: Path) -> None:
+    (person / ".config" / "autostart").mkdir(parents=True)
+    (person / "code").mkdir()
+    line = ("python3 setup.py build",)
+    asked = engine.engine.judge(Draft(command=line, cwd=str(person / ".config" / "autostart")))
+    starts = engine.engine.judge(Draft(command=line, cwd=str(person / "code")))
+
+    assert (asked.verdict, starts.verdict) == ("ask", "contained")
+    assert "settings" in asked.reasons[-1].text
+
+
+@walled
+async def test_repositories_and_settings_below_the_top_cannot_be_changed(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    for name in ("one", "deep/er/two"):
+        subprocess.run(["git", "init", "-q", str(work / name)], check=True)
+    (work / "package" / ".vscode").mkdir(parents=True)
+    bare = work / "trees" / ".bare"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    (work / "trees" / ".git").write_text("gitdir: ./.bare\n")
+    (work / "tools").mkdir()
+    environ = {**os.environ, "PATH": f"{os.environ['PATH']}:{work}/tools"}
+    places = ("tools", "one/.git/hooks", "deep/er/two/.git", "package/.vscode", "trees/.bare/hooks", "one")
+    line = "; ".join(f"echo x > {place}/planted" for place in places)
+
+    line += "; rm -rf one/.git trees/.git"
+    task = await engine.finished(line, cwd=str(work), sandbox="files", environ=environ)
+
+    assert [place for place in places if (work / place / "planted").exists()] == ["one"]
+    assert (work / "one" / ".git" / "HEAD").exists()
+    assert (work / "trees" / ".git").read_text() == "gitdir: ./.bare\n"
+    assert task.state == "failed"
+
+
+def test_packages_are_not_searched_for_repositories_and_the_nearest_are_found_first(tmp_path: Path) -> None:
+    for name in ("a/.git", "b/c/.git", "node_modules/x/.vscode", ".git/modules/.git"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "linked").symlink_to(tmp_path / "a")
+
+    assert [os.path.relpath(each, tmp_path) for each in settings_below(str(tmp_path))] == [
+        "a/.git",
+        "b/c/.git",
+    ]
+
+
+@walled
+async def test_a_service_that_listens_in_the_project_cannot_be_reached(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    project = tmp_path / "p"
+    project.mkdir()
+    connect = "import socket; socket.socket(socket.AF_UNIX).connect('s')"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{project}/s")
+        server.listen()
+        server.setblocking(False)
+        task = await engine.finished(f'python3 -c "{connect}"', cwd=str(project), sandbox="files")
+
+        assert task.state == "failed"
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert (project / "s").is_socket()
