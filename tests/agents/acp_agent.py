@@ -26,45 +26,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from acp import (
-    RequestError,
-    run_agent,
-    start_tool_call,
-    text_block,
-    tool_content,
-    tool_diff_content,
-    update_agent_message_text,
-    update_tool_call,
-    update_user_message_text,
-)
-from acp.schema import (
-    AgentCapabilities,
-    CloseSessionResponse,
-    Cost,
-    ForkSessionResponse,
-    InitializeResponse,
-    LoadSessionResponse,
-    NewSessionResponse,
-    PermissionOption,
-    PromptResponse,
-    ResumeSessionResponse,
-    SessionCapabilities,
-    SessionCloseCapabilities,
-    SessionConfigOptionSelect,
-    SessionConfigSelectOption,
-    SessionForkCapabilities,
-    SessionResumeCapabilities,
-    SetSessionConfigOptionResponse,
-    ToolCallUpdate,
-    Usage,
-    UsageUpdate,
-)
+from tests.agents.acp_peer import Peer, RequestError
 
 ASK = [
-    PermissionOption(option_id="for-ever", name="Always", kind="allow_always"),
-    PermissionOption(option_id="yes", name="Allow", kind="allow_once"),
-    PermissionOption(option_id="no", name="Reject", kind="reject_once"),
+    {"optionId": "for-ever", "name": "Always", "kind": "allow_always"},
+    {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
 ]
+Json = dict[str, Any]
 
 
 class Obedient:
@@ -74,97 +43,106 @@ class Obedient:
         self._stopped: dict[str, asyncio.Event] = {}
         self._models: dict[str, str] = {}
         self._cwd: dict[str, str] = {}
-        self._usage: Usage | None = None
-        self._stop_reason: Any = "end_turn"
-
-    def on_connect(self, conn: Any) -> None:
-        self._client = conn
-
-    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
-        return InitializeResponse(
-            protocol_version=99 if "future" in self._can else protocol_version,
-            agent_capabilities=AgentCapabilities(
-                load_session="load" in self._can,
-                session_capabilities=SessionCapabilities(
-                    fork=SessionForkCapabilities() if "fork" in self._can else None,
-                    resume=SessionResumeCapabilities() if "resume" in self._can else None,
-                    close=SessionCloseCapabilities() if "close" in self._can else None,
-                ),
-            ),
+        self._usage: Json = {}
+        self._stop_reason = "end_turn"
+        self._client = Peer(
+            {
+                "initialize": self._initialize,
+                "session/new": self._new_session,
+                "session/load": self._load_session,
+                "session/resume": self._resume_session,
+                "session/fork": self._fork_session,
+                "session/close": self._close_session,
+                "session/set_config_option": self._set_config_option,
+                "session/prompt": self._prompt,
+                "session/cancel": self._cancel,
+            }
         )
 
-    async def new_session(self, cwd: str, **meta: Any) -> NewSessionResponse:
-        name = self._enter(
-            uuid.uuid4().hex[:8],
-            cwd,
-            {"role": "meta", "text": json.dumps(meta.get("colour"))},
-        )
-        return NewSessionResponse(session_id=name, config_options=self._options(name))
+    async def serve(self) -> None:
+        await self._client.serve()
 
-    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
-        for each in self._history(session_id):
+    async def _initialize(self, params: Json) -> Json:
+        sessions: Json = {each: {} for each in ("fork", "resume", "close") if each in self._can}
+        return {
+            "protocolVersion": 99 if "future" in self._can else params["protocolVersion"],
+            "agentCapabilities": {"loadSession": "load" in self._can, "sessionCapabilities": sessions},
+        }
+
+    async def _new_session(self, params: Json) -> Json:
+        meta = (params.get("_meta") or {}).get("colour")
+        name = self._enter(uuid.uuid4().hex[:8], params["cwd"], {"role": "meta", "text": json.dumps(meta)})
+        return {"sessionId": name, "configOptions": self._options()}
+
+    async def _load_session(self, params: Json) -> Json:
+        session = params["sessionId"]
+        for each in self._history(session):
             match each["role"]:
-                case "user":
-                    update: Any = update_user_message_text(each["text"])
-                case "agent":
-                    update = update_agent_message_text(each["text"])
+                case "user" | "agent":
+                    update: Json = {
+                        "sessionUpdate": f"{each['role']}_message_chunk",
+                        "content": _text(each["text"]),
+                    }
                 case "tool":
-                    content = [tool_content(text_block(each["text"]))]
-                    update = start_tool_call(
-                        each["id"], each["title"], status=each["status"], content=content
-                    )
+                    update = {
+                        "sessionUpdate": "tool_call",
+                        "toolCallId": each["id"],
+                        "title": each["title"],
+                        "status": each["status"],
+                        "content": [_content(each["text"])],
+                    }
                 case _:
                     continue
-            await self._client.session_update(session_id, update)
-        self._enter(session_id, cwd)
-        return LoadSessionResponse(config_options=self._options(session_id))
+            self._update(session, update)
+        self._enter(session, params["cwd"])
+        return {"configOptions": self._options()}
 
-    async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
-        self._history(session_id)
-        self._enter(session_id, cwd)
-        return ResumeSessionResponse(config_options=self._options(session_id))
+    async def _resume_session(self, params: Json) -> Json:
+        self._history(params["sessionId"])
+        self._enter(params["sessionId"], params["cwd"])
+        return {"configOptions": self._options()}
 
-    async def fork_session(self, session_id: str, cwd: str, **_: Any) -> ForkSessionResponse:
-        name = self._enter(uuid.uuid4().hex[:8], cwd, *self._history(session_id))
-        return ForkSessionResponse(session_id=name, config_options=self._options(name))
+    async def _fork_session(self, params: Json) -> Json:
+        name = self._enter(uuid.uuid4().hex[:8], params["cwd"], *self._history(params["sessionId"]))
+        return {"sessionId": name, "configOptions": self._options()}
 
-    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
-        self._keep(session_id, {"role": "closed", "text": ""})
-        return CloseSessionResponse()
+    async def _close_session(self, params: Json) -> Json:
+        self._keep(params["sessionId"], {"role": "closed", "text": ""})
+        return {}
 
-    async def set_config_option(
-        self, config_id: str, session_id: str, value: str | bool, **_: Any
-    ) -> SetSessionConfigOptionResponse:
-        if value not in ("small", "large"):
-            raise RequestError.invalid_params({"details": f"no model {value}"})
-        self._models[session_id] = str(value)
-        return SetSessionConfigOptionResponse(config_options=[])
+    async def _set_config_option(self, params: Json) -> Json:
+        if params["value"] not in ("small", "large"):
+            raise RequestError(-32602, "Invalid params", {"details": f"no model {params['value']}"})
+        self._models[params["sessionId"]] = params["value"]
+        return {"configOptions": []}
 
-    async def cancel(self, session_id: str, **_: Any) -> None:
+    async def _cancel(self, params: Json) -> Json:
         if "deaf" not in self._can:
-            self._stopped[session_id].set()
+            self._stopped[params["sessionId"]].set()
+        return {}
 
-    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:
-        if session_id not in self._cwd:
-            raise RequestError.resource_not_found(session_id)
-        text = "".join(getattr(block, "text", "") for block in prompt)
+    async def _prompt(self, params: Json) -> Json:
+        session = params["sessionId"]
+        if session not in self._cwd:
+            raise _not_found(session)
+        text = "".join(block.get("text", "") for block in params["prompt"])
         with (self._folder / "prompts").open("a") as file:
             file.write(json.dumps(text) + "\n")
         if "forgetful" not in self._can:
-            self._keep(session_id, {"role": "user", "text": text})
-        self._stopped[session_id] = asyncio.Event()
-        working = asyncio.ensure_future(self._work(session_id, text))
-        stopping = asyncio.ensure_future(self._stopped[session_id].wait())
+            self._keep(session, {"role": "user", "text": text})
+        self._stopped[session] = asyncio.Event()
+        working = asyncio.ensure_future(self._work(session, text))
+        stopping = asyncio.ensure_future(self._stopped[session].wait())
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if not working.done():
             working.cancel()
-            return PromptResponse(stop_reason="cancelled")
+            return {"stopReason": "cancelled"}
         working.result()
-        return PromptResponse(stop_reason=self._stop_reason, usage=self._usage)
+        return {"stopReason": self._stop_reason, "usage": self._usage}
 
     async def _work(self, session: str, text: str) -> None:
-        self._usage, self._stop_reason = Usage(total_tokens=15, input_tokens=10, output_tokens=5), "end_turn"
+        self._usage, self._stop_reason = _usage(10, 5), "end_turn"
         orders: dict[str, Callable[[str, str], Awaitable[str]]] = {
             "RUN": self._run, "TERMINAL": self._terminal, "KILL": self._kill, "READ": self._read,
             "WRITE": self._write, "EDIT": self._edit, "RECALL": self._recall, "SILENT": self._silent,
@@ -176,19 +154,19 @@ class Obedient:
             said = await orders[word](session, rest) if word in orders else line and f"I heard: {line}"
             if said:
                 for piece in (said[:3], said[3:]):
-                    await self._client.session_update(session, update_agent_message_text(piece))
+                    said_so = {"sessionUpdate": "agent_message_chunk", "content": _text(piece)}
+                    self._update(session, said_so)
                 self._keep(session, {"role": "agent", "text": said})
 
     async def _run(self, session: str, line: str) -> str:
         call = f"call-{uuid.uuid4().hex[:6]}"
-        start = start_tool_call(call, "shell", kind="execute", status="pending", raw_input={"command": line})
-        await self._client.session_update(session, start)
-        answer = await self._client.request_permission(
-            session_id=session, tool_call=ToolCallUpdate(tool_call_id=call, title="shell"), options=ASK
-        )
-        if answer.outcome.outcome == "cancelled" or answer.outcome.option_id != "yes":
-            await self._client.session_update(session, update_tool_call(call, status="failed"))
-            return f"not allowed: {answer.outcome.outcome}"
+        start = {"title": "shell", "kind": "execute", "status": "pending", "rawInput": {"command": line}}
+        self._update(session, {"sessionUpdate": "tool_call", "toolCallId": call, **start})
+        outcome = await self._permission(session, {"toolCallId": call, "title": "shell"})
+        change = {"sessionUpdate": "tool_call_update", "toolCallId": call}
+        if outcome.get("optionId") != "yes":
+            self._update(session, {**change, "status": "failed"})
+            return f"not allowed: {outcome['outcome']}"
         piece = {"role": "tool", "id": call, "title": "shell", "status": "in_progress", "text": ""}
         self._keep(session, piece)
         shell = await asyncio.create_subprocess_shell(
@@ -201,55 +179,52 @@ class Obedient:
             raise
         said = output.decode()
         self._keep(session, {**piece, "status": "completed", "text": said})
-        content = [tool_content(text_block(said))]
-        await self._client.session_update(
-            session, update_tool_call(call, status="completed", content=content)
-        )
+        self._update(session, {**change, "status": "completed", "content": [_content(said)]})
         return f"it printed {said}"
 
     async def _terminal(self, session: str, line: str) -> str:
         try:
-            made = await self._client.create_terminal(command=line, session_id=session)
+            made = await self._client.ask("terminal/create", sessionId=session, command=line)
         except RequestError as error:
             return f"no terminal: {error}"
-        over = await self._client.wait_for_terminal_exit(session_id=session, terminal_id=made.terminal_id)
-        shown = await self._client.terminal_output(session_id=session, terminal_id=made.terminal_id)
-        await self._client.release_terminal(session_id=session, terminal_id=made.terminal_id)
-        return f"exit {over.exit_code} signal {over.signal} truncated {shown.truncated}: {shown.output}"
+        which = {"sessionId": session, "terminalId": made["terminalId"]}
+        over = await self._client.ask("terminal/wait_for_exit", **which)
+        shown = await self._client.ask("terminal/output", **which)
+        await self._client.ask("terminal/release", **which)
+        ended = f"exit {over.get('exitCode')} signal {over.get('signal')}"
+        return f"{ended} truncated {shown['truncated']}: {shown['output']}"
 
     async def _kill(self, session: str, line: str) -> str:
-        made = await self._client.create_terminal(
-            command="sh", args=["-c", line], session_id=session, output_byte_limit=10
+        made = await self._client.ask(
+            "terminal/create", sessionId=session, command="sh", args=["-c", line], outputByteLimit=10
         )
-        while not (
-            await self._client.terminal_output(session_id=session, terminal_id=made.terminal_id)
-        ).output:
+        which = {"sessionId": session, "terminalId": made["terminalId"]}
+        while not (await self._client.ask("terminal/output", **which))["output"]:
             await asyncio.sleep(0.01)
-        await self._client.kill_terminal(session_id=session, terminal_id=made.terminal_id)
-        shown = await self._client.terminal_output(session_id=session, terminal_id=made.terminal_id)
-        return f"killed: {shown.exit_status.signal if shown.exit_status else None}: {shown.output}"
+        await self._client.ask("terminal/kill", **which)
+        shown = await self._client.ask("terminal/output", **which)
+        return f"killed: {(shown.get('exitStatus') or {}).get('signal')}: {shown['output']}"
 
     async def _read(self, session: str, path: str) -> str:
         try:
-            found = await self._client.read_text_file(path=path, session_id=session, line=2, limit=1)
+            found = await self._client.ask("fs/read_text_file", sessionId=session, path=path, line=2, limit=1)
         except RequestError as error:
             return f"cannot read: {error}"
-        return f"second line: {found.content}"
+        return f"second line: {found['content']}"
 
     async def _write(self, session: str, rest: str) -> str:
         path, _, words = rest.partition(" ")
         try:
-            await self._client.write_text_file(path=path, content=words, session_id=session)
+            await self._client.ask("fs/write_text_file", sessionId=session, path=path, content=words)
         except RequestError as error:
             return f"cannot write: {error}"
         return "written"
 
     async def _edit(self, session: str, rest: str) -> str:
         path, _, words = rest.partition(" ")
-        change = ToolCallUpdate(
-            tool_call_id="edit-1", title="edit", kind="edit", content=[tool_diff_content(path, words)]
-        )
-        await self._client.request_permission(session_id=session, tool_call=change, options=ASK)
+        diff = {"type": "diff", "path": path, "newText": words}
+        change = {"toolCallId": "edit-1", "title": "edit", "kind": "edit", "content": [diff]}
+        await self._permission(session, change)
         return await self._write(session, rest)
 
     async def _recall(self, session: str, _: str) -> str:
@@ -260,7 +235,7 @@ class Obedient:
         raise AssertionError
 
     async def _fail(self, session: str, words: str) -> str:
-        raise RequestError.internal_error({"details": words})
+        raise RequestError(-32603, "Internal error", {"details": words})
 
     async def _die(self, session: str, words: str) -> str:
         print(words, file=sys.stderr, flush=True)
@@ -272,13 +247,12 @@ class Obedient:
 
     async def _use(self, session: str, rest: str) -> str:
         taken, given = map(int, rest.split())
-        self._usage = Usage(total_tokens=taken + given, input_tokens=taken, output_tokens=given)
+        self._usage = _usage(taken, given)
         return ""
 
     async def _cost(self, session: str, rest: str) -> str:
-        cost = Cost(amount=float(rest), currency="USD")
-        update = UsageUpdate(session_update="usage_update", used=1, size=10, cost=cost)
-        await self._client.session_update(session, update)
+        cost = {"amount": float(rest), "currency": "USD"}
+        self._update(session, {"sessionUpdate": "usage_update", "used": 1, "size": 10, "cost": cost})
         await asyncio.sleep(0.5)
         return ""
 
@@ -288,16 +262,22 @@ class Obedient:
     async def _told_meta(self, session: str, _: str) -> str:
         return str(next(each["text"] for each in self._history(session) if each["role"] == "meta"))
 
-    def _options(self, session: str) -> list[Any]:
+    async def _permission(self, session: str, change: Json) -> Json:
+        answer = await self._client.ask(
+            "session/request_permission", sessionId=session, toolCall=change, options=ASK
+        )
+        outcome: Json = answer["outcome"]
+        return outcome
+
+    def _update(self, session: str, update: Json) -> None:
+        self._client.tell("session/update", sessionId=session, update=update)
+
+    def _options(self) -> list[Json]:
         if "models" not in self._can:
             return []
-        options = [SessionConfigSelectOption(name=each, value=each) for each in ("small", "large")]
-        return [
-            SessionConfigOptionSelect(
-                id="the-model", name="Model", category="model", type="select", current_value="small",
-                options=options,
-            )
-        ]  # fmt: skip
+        options = [{"name": each, "value": each} for each in ("small", "large")]
+        model = {"id": "the-model", "name": "Model", "category": "model", "type": "select"}
+        return [{**model, "currentValue": "small", "options": options}]
 
     def _enter(self, name: str, cwd: str, *pieces: dict[str, Any]) -> str:
         self._cwd[name] = cwd
@@ -314,11 +294,25 @@ class Obedient:
         try:
             lines = (self._folder / f"{name}.session").read_text().splitlines()
         except FileNotFoundError:
-            raise RequestError.resource_not_found(name) from None
+            raise _not_found(name) from None
         return [json.loads(line) for line in lines]
 
 
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _content(text: str) -> Json:
+    return {"type": "content", "content": _text(text)}
+
+
+def _usage(taken: int, given: int) -> Json:
+    return {"totalTokens": taken + given, "inputTokens": taken, "outputTokens": given}
+
+
+def _not_found(session: str) -> RequestError:
+    return RequestError(-32002, "Resource not found", {"uri": session})
+
+
 if __name__ == "__main__":
-    asyncio.run(
-        run_agent(Obedient(Path(sys.argv[1]), set(sys.argv[2:])), use_unstable_protocol=True)  # type: ignore[arg-type]
-    )
+    asyncio.run(Obedient(Path(sys.argv[1]), set(sys.argv[2:])).serve())
