@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from errands.judge.rules import read_rules
@@ -12,7 +14,7 @@ pytestmark = [pytest.mark.spec("A9")]
 
 
 def command(line: str) -> tuple[Word, ...]:
-    return tuple(Word(text=text) for text in line.split())
+    return tuple(Word(text=text) for text in shlex.split(line))
 
 
 @pytest.mark.parametrize(
@@ -81,6 +83,74 @@ def test_a_pattern_of_the_shell_is_never_allowed() -> None:
 def test_a_rule_that_would_allow_anything_is_refused(pattern: str) -> None:
     with pytest.raises(BadValue, match="allow rule"):
         read_rules(allow=[pattern])
+
+
+@pytest.mark.spec("A6", "A9")
+@pytest.mark.parametrize(
+    ("pattern", "line", "word"),
+    [
+        ("git fetch *", "git fetch --upload-pack=./evil .", "--upload-pack=./evil"),
+        ("git fetch *", "git fetch --upload-p ./evil origin", "--upload-p"),
+        ("git fetch *", "git fetch ext::evil", "ext::evil"),
+        ("git push *", "git push --receive-pack=./evil origin", "--receive-pack=./evil"),
+        ("git push *", "git push ./evil.git main", "./evil.git"),
+        ("git clone *", "git clone -c core.fsmonitor=evil x", "-c"),
+        ("git grep *", "git grep -O./evil x", "-O./evil"),
+        ("tar *", "tar xf a.tar --to-command=./evil", "--to-command=./evil"),
+        ("tar xf *", "tar xf a.tar -I ./evil", "-I"),
+        ("rsync *", "rsync -e ./evil a b:", "-e"),
+        ("rg *", "rg --pre ./evil x", "--pre"),
+        ("sort *", "sort --compress-prog=./evil big", "--compress-prog=./evil"),
+        ("kubectl get *", "kubectl get pods --kubeconfig=evil", "--kubeconfig=evil"),
+        ("gh *", "gh extension exec evil", "extension"),
+        ("poetry *", "poetry run evil", "run"),
+        ("sqlite3 *", "sqlite3 x.db '.shell id'", ".shell id"),
+        ("sed *", "sed '1e id' x", "1e id"),
+        ("sed -i *", "sed -i -e s/a/b/ -e s/a/id/e x", "s/a/id/e"),
+        ("sed *", "sed -nf evil x", "-nf"),
+    ],
+)  # fmt: skip
+def test_a_wildcard_does_not_cover_what_runs_another_program(pattern: str, line: str, word: str) -> None:
+    rules = read_rules(allow=[pattern])
+
+    assert rules.allowing(command(line)) is None
+    assert rules.exceeding(command(line)) == (
+        f"the rule {pattern!r} does not cover {word!r}, which can run another program"
+    )
+
+
+@pytest.mark.spec("A9")
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("git fetch *", "git fetch --all --prune"),
+        ("git push *", "git push -u origin feature/x"),
+        ("git push *", "git push git@example.com:a/b.git main"),
+        ("git fetch --upload-pack *", "git fetch --upload-pack ./mine origin"),
+        ("git push ./mirror.git *", "git push ./mirror.git main"),
+        ("git log *", "git log --exclude=x --oneline"),
+        ("tar *", "tar xzf a.tar.gz -C out"),
+        ("rsync *", "rsync -av a b"),
+        ("kubectl get *", "kubectl get pods -A"),
+        ("gh run *", "gh run list --limit 5"),
+        ("poetry *", "poetry lock"),
+        ("sed *", "sed -i.save s/old/else/g src/main.py"),
+        ("curl *", "curl -s -o /dev/null https://example.com"),
+    ],
+)
+def test_a_wildcard_covers_everything_else(pattern: str, line: str) -> None:
+    rules = read_rules(allow=[pattern])
+
+    assert rules.allowing(command(line))
+    assert rules.exceeding(command(line)) == ""
+
+
+@pytest.mark.parametrize("pattern", ["ipython *", "ld.so *", "/lib64/ld-linux-x86-64.so.2 *", "vim *",
+                                     "errands *", "errands run *", "gosu *", "crontab *"])  # fmt: skip
+def test_a_rule_for_a_program_that_runs_any_other_is_refused(pattern: str) -> None:
+    with pytest.raises(BadValue, match="allow rule"):
+        read_rules(allow=[pattern])
+    assert read_rules(allow=["ipython setup.py"]).allow
 
 
 @pytest.mark.parametrize("pattern", ["", "  ", "make; ls", "echo 'x'", "a | b", "make $x"])

@@ -310,6 +310,8 @@ class _Case:
                 for danger in workspace.git_dangers(workspace.cwd):
                     self._ask(danger, "git", contained=True)
             return
+        if not allowed and (more := self._rules.exceeding(words)):
+            self._ask(more, "rule")
         reasons = reasons_for(texts, workspace)
         self._reasons.update(dict.fromkeys(reasons))
         self._judged.append((texts, workspace))

@@ -14,6 +14,7 @@ import posixpath
 import re
 from fnmatch import fnmatchcase
 
+from errands.judge.carriers import SUBCOMMANDS, carried, runs_anything
 from errands.judge.shell.scripts import is_interpreter
 from errands.judge.shell.wrappers import is_wrapper
 from errands.model.errors import BadValue
@@ -21,7 +22,7 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from errands.judge.shell.grammar import Word
 
@@ -71,10 +72,28 @@ class Rules:
         return _perhaps(self.ask, words)
 
     def allowing(self, words: tuple[Word, ...]) -> Pattern | None:
-        return next((each for each in self.allow if each.matches(words, surely=True)), None)
+        return next((each for each in self._matching(words) if not carried_by(each, words)), None)
+
+    def exceeding(self, words: tuple[Word, ...]) -> str:
+        """Say what a rule does not cover although it matches, because it runs another program."""
+        for each in self._matching(words):
+            if word := carried_by(each, words):
+                return f"the rule {each.text!r} does not cover {word!r}, which can run another program"
+        return ""
+
+    def _matching(self, words: tuple[Word, ...]) -> Iterator[Pattern]:
+        return (each for each in self.allow if each.matches(words, surely=True))
 
 
 NO_RULES = Rules()
+
+
+def carried_by(pattern: Pattern, words: tuple[Word, ...]) -> str:
+    """Return a word that runs another program and that only a wildcard of a rule covers; "" if none does."""
+    if not pattern.open and not any(_WILD.search(each) for each in pattern.words):
+        return ""
+    return carried([word.text for word in words], pattern.words)
+
 
 # Options of git itself that take the next word as their value.
 _GIT_VALUED = frozenset(
@@ -105,15 +124,8 @@ def read_rules(*, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iter
     return rules
 
 
-# Subcommands that take another program, or code, as their next word.
-_CARRIERS = frozenset(
-    """uv:run uv:tool npm:exec npm:x npm:explore pnpm:exec pnpm:dlx yarn:exec yarn:dlx poetry:run
-    pdm:run hatch:run rye:run pipenv:run conda:run mamba:run bundle:exec docker:run docker:exec
-    podman:run podman:exec kubectl:exec git:bisect git:submodule git:rebase git:filter-branch go:run
-    cargo:run dotnet:run nix:run nix:shell systemctl:edit""".split()
-)
 _FETCHERS = frozenset("npx uvx pipx bunx pnpx".split())
-_LAUNCHERS = frozenset("git uv npm docker podman kubectl".split())
+_LAUNCHERS = frozenset("git uv npm docker podman kubectl errands".split())
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -135,7 +147,8 @@ def _check_allowed(pattern: Pattern) -> None:
     rest = (*pattern.words[1:], "*") if pattern.open else pattern.words[1:]
     if _WILD.search(pattern.words[0]):
         raise BadValue(f"The allow rule {pattern.text!r} must name one program.")
-    if name in _FETCHERS or is_wrapper(name) or is_interpreter(name):
+    is_wild = pattern.open or any(_WILD.search(word) for word in pattern.words)
+    if name in _FETCHERS or is_wrapper(name) or is_interpreter(name) or (is_wild and runs_anything(name)):
         raise BadValue(
             f"The allow rule {pattern.text!r} would allow anything: `{name}` runs any program. "
             "Allow the program that it runs instead."
@@ -144,7 +157,7 @@ def _check_allowed(pattern: Pattern) -> None:
         raise BadValue(
             f"The allow rule {pattern.text!r} must name a subcommand of `{name}`, such as `{name} x *`."
         )
-    if rest and f"{name}:{rest[0]}" in _CARRIERS and (len(rest) == 1 or _runs_anything(rest[1])):
+    if rest and f"{name}:{rest[0]}" in SUBCOMMANDS and (len(rest) == 1 or _runs_anything(rest[1])):
         raise BadValue(
             f"The allow rule {pattern.text!r} would allow anything: `{name} {rest[0]}` runs any program. "
             "Name the one that it may run."
