@@ -140,7 +140,7 @@ def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
         ('[lanes]\n"two words" = 1', "lanes.two words", "no such key"),
         ('[retention]\nenabled = "maybe"', "retention.enabled", "neither true nor false"),
         ('[runs]\nshell = ""', "runs.shell", "not a text"),
-        ("[runs\n", "", "is not valid TOML"),
+        ("[runs\n", "", "not valid TOML"),
     ],
 )
 def test_a_wrong_key_or_value_is_named_with_its_file_and_what_to_write(
@@ -228,7 +228,7 @@ def test_a_deep_file_is_named_in_one_line_and_the_rest_is_still_read(places: Pla
 
     assert found.runs.grace == timedelta(seconds=7)
     assert [str(each) for each in problems] == [
-        f"{places.project}: is not valid TOML: tables or lists are nested more than 32 levels deep, "
+        f"{places.project}: not valid TOML: tables or lists are nested more than 32 levels deep, "
         "which no setting needs; remove them"
     ]
 

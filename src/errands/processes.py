@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 def run_sender() -> int:
     """Deliver notices."""
     from errands.channels import make
-    from errands.engine.notices.notifier import Notifier
     from errands.engine.notices.run_result import mask_of, output_of
+    from errands.engine.notices.sender import Sender
 
     home = open_home()
     _be_the_only_one(home.sender)
     try:
         engine = open_engine(home, configuration.load(cwd="/"))
     except ErrandsError as error:  # notices wait until the configuration is corrected
-        logging.getLogger("errands.notifier").error("nothing is sent: %s", error)
+        logging.getLogger("errands.sender").error("nothing is sent: %s", error)
         return 1
 
     return _work(
-        Notifier(
+        Sender(
             engine.store,
             lambda name: make(name, configuration.load(cwd="/").channels.get(name, {})),
             SystemClock(),

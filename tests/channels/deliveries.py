@@ -1,4 +1,4 @@
-"""Deliveries, as the notifier passes them to a channel."""
+"""Deliveries, as the sender passes them to a channel."""
 
 from __future__ import annotations
 

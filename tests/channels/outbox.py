@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.engine.notices.notifier import Notifier
+from errands.engine.notices.sender import Sender
 from errands.model.notices.delivery import Delivery
 from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
@@ -59,8 +59,8 @@ class Outbox:
                 run_id, state, Address(channel=channel, target="me"), body=body, now=self.clock.now()
             )
 
-    def notifier(self, channels: Mapping[str, ports.Channel], **options: Any) -> Notifier:
-        return Notifier(
+    def sender(self, channels: Mapping[str, ports.Channel], **options: Any) -> Sender:
+        return Sender(
             self.store,
             lambda name: channels[name],
             self.clock,
@@ -69,11 +69,11 @@ class Outbox:
 
     async def drain(self, channels: Mapping[str, ports.Channel], **options: Any) -> None:
         """Send all that is due now."""
-        notifier = self.notifier(channels, **options)
+        sender = self.sender(channels, **options)
         try:
-            await notifier.run(linger=0.0)
+            await sender.run(linger=0.0)
         finally:
-            await notifier.close()
+            await sender.close()
 
     @property
     def undelivered(self) -> list[Notice]:

@@ -11,7 +11,7 @@ import sys
 from datetime import timedelta
 
 from errands.bootstrap import SystemClock, open_engine
-from errands.engine.notices.notifier import Notifier
+from errands.engine.notices.sender import Sender
 from errands.model.errors import Unacknowledged
 from errands.model.notices.delivery import Delivery
 from errands.model.text.mask import Mask
@@ -59,7 +59,7 @@ class Dead:
 
 async def main(home: str, ledger: str, seed: int) -> None:
     engine = open_engine(Home(path=home))
-    notifier = Notifier(
+    sender = Sender(
         engine.store,
         lambda name: Dead() if name == "dead" else Stormy(ledger, seed),
         SystemClock(),
@@ -67,11 +67,11 @@ async def main(home: str, ledger: str, seed: int) -> None:
         backoff=timedelta(microseconds=200),
         longest=timedelta(milliseconds=20),
     )
-    running = asyncio.create_task(notifier.run())
+    running = asyncio.create_task(sender.run())
     while any(address.channel == "stormy" for address, _ in engine.store.queues()):
         await asyncio.sleep(0.05)
     running.cancel()
-    await notifier.close(within=0.1)
+    await sender.close(within=0.1)
     engine.close()
 
 

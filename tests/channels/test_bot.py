@@ -208,7 +208,7 @@ async def test_an_answer_to_a_question_that_was_answered_elsewhere_changes_nothi
     task, message = await stage.propose()
     stage.engine.reject(task, by="bob", door="terminal")
     await stage.does(discord.react, message, ADA, "✅")
-    await until(lambda: "rejected already by bob" in discord.messages[message]["content"])
+    await until(lambda: "already rejected by bob" in discord.messages[message]["content"])
     assert stage.state(task) == "rejected"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -11,7 +13,7 @@ from errands.channels import make
 from errands.channels.apprise import AppriseChannel
 from errands.channels.desktop import Desktop, command
 from errands.channels.session import Session
-from errands.model.errors import ChannelError, Refused
+from errands.model.errors import ChannelError, Refused, Unacknowledged
 from errands.model.notices.delivery import delivery_of
 from tests.channels.deliveries import delivery, notice
 from tests.channels.receiver import Receiver
@@ -85,6 +87,27 @@ async def test_what_a_service_does_not_take_is_tried_again(phone: AppriseChannel
     receiver.moods = [500]
     with pytest.raises(ChannelError, match="did not take it") as caught:
         await phone.deliver(delivery("phone"))
+    assert type(caught.value) is ChannelError
+
+
+@pytest.mark.spec("N2")
+@pytest.mark.parametrize("mood", ["hang", "cut"])
+async def test_what_a_service_took_without_an_answer_is_not_sent_again(
+    phone: AppriseChannel, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, mood: Literal["hang", "cut"]
+) -> None:
+    monkeypatch.setattr("errands.channels.apprise.TIMEOUT", 0.0)  # Apprise itself waits four seconds
+    receiver.moods = [mood]
+    with pytest.raises(Unacknowledged):
+        await phone.deliver(delivery("phone"))
+    assert len(receiver.posted) == 1
+
+
+async def test_what_never_reached_a_service_is_tried_again(tmp_path: Path) -> None:
+    with socket.socket() as free:  # nobody listens there
+        free.bind(("127.0.0.1", 0))
+        url = f"json://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ChannelError) as caught:
+        await AppriseChannel({"name": "apprise", "targets": {"phone": url}}).deliver(delivery("phone"))
     assert type(caught.value) is ChannelError
 
 

@@ -1,258 +1,297 @@
-"""Sending: the daemon starts a sender when something is to be sent, and stays small and quick itself."""
+"""The sender: every delivery arrives, in order, and no channel delays another."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import socket
-from collections.abc import Callable, Iterator
+import json
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.daemon.child_service import SENDER_DELAY, ChildService, notices_due
 from errands.engine.engine import Engine
-from errands.model.notices.notice import Address
+from errands.engine.notices.sender import GIVE_UP, Sender
+from errands.model.errors import NotNow, Refused, Unacknowledged
+from errands.model.notices.notice import LONGEST_BACKOFF
 from errands.model.options.draft import Draft
-from errands.ports.home import Home
-from errands.runners.system import linux
-from errands.testing.engines import embedded
-from tests.channels.outbox import Outbox
-from tests.channels.receiver import Receiver
-from tests.engine.daemons import Daemons, eventually, finished
+from errands.model.text.mask import Mask
+from errands.testing.engines import until
+from tests.channels.outbox import Fake, Outbox, later
 
 
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as receiver:
-        yield receiver
+@pytest.mark.spec("N5")
+@pytest.mark.trap(12)
+async def test_a_notice_is_delivered_once_its_channel_has_taken_it(outbox: Outbox) -> None:
+    channel = Fake()
+    outbox.add("mail")
+    await outbox.drain({"mail": channel})
+    await outbox.drain({"mail": channel})
 
-
-@pytest.fixture
-def client(home: Home, receiver: Receiver, config_file: Path, tmp_path: Path) -> Iterator[Engine]:
-    """The engine of a person who has a webhook."""
-    (tmp_path / "secret").write_text("open sesame")
-    config_file.write_text(
-        f'[channels.hook]\nkind = "webhook"\nurl = "{receiver.url}"\nsecret = "file:{tmp_path}/secret"\n'
-    )
-    engine = open_engine(home, consent="yes")
-    yield engine
-    engine.close()
-
-
-def sender(outbox: Outbox, start: Callable[[socket.socket], int]) -> ChildService:
-    due = partial(notices_due, outbox.store, outbox.clock)
-    return ChildService("sender", start, due, delay=SENDER_DELAY)
-
-
-def senders(home: Home) -> list[int]:
-    """Name the processes that send."""
-    found = []
-    for pid in linux.marked("ERRANDS_HOME", home.path):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"run_sender" in words and b"pytest" not in words:
-            found.append(pid)
-    return found
-
-
-def told(receiver: Receiver) -> list[str]:
-    return [notice["run"] for posted in receiver.posted for notice in posted.value["notices"]]
-
-
-@pytest.mark.spec("N2", "N5")
-def test_the_end_of_a_task_is_posted(daemons: Daemons, client: Engine, receiver: Receiver) -> None:
-    daemons.start()
-    draft = Draft(
-        command="echo one; echo $PASSWORD; exit 3", env={"PASSWORD": "hunter2-hunter2"}, channels=("hook",)
-    )
-    task = client.submit(draft)
-    [posted] = receiver.waits_for(1)
-    [notice] = posted.value["notices"]
-    assert (notice["run"], notice["state"], notice["exit_code"]) == (task.latest.id, "failed", 3)
-    assert notice["result"] == "one\n[masked: PASSWORD]\n"
-    assert "> one\n> [masked: PASSWORD]\n" in posted.value["text"]
-    eventually(lambda: not client.store.undelivered())
-    assert len(client.store.inbox("user")) == 1, "the inbox is told beside every channel"
-
-
-@pytest.mark.spec("N2")
-def test_a_task_reports_to_several_channels(
-    daemons: Daemons, client: Engine, receiver: Receiver, config_file: Path
-) -> None:
-    with Receiver() as other:
-        first = config_file.read_text()
-        second = first.replace("[channels.hook]", "[channels.other]").replace(receiver.url, other.url)
-        config_file.write_text(first + second)
-        daemons.start()
-        engine = open_engine(client.home, consent="yes")
-        task = engine.submit(Draft(command=("true",), channels=("hook", "other")))
-        engine.close()
-        receiver.waits_for(1)
-        other.waits_for(1)
-
-        assert told(receiver) == told(other) == [task.latest.id]
-
-
-def test_a_sender_learns_what_changed_in_the_configuration(
-    daemons: Daemons, client: Engine, home: Home, receiver: Receiver, config_file: Path
-) -> None:
-    daemons.start()
-    client.submit(Draft(command=("true",), channels=("hook",)))
-    receiver.waits_for(1)
-    [sender] = senders(home)
-    with Receiver() as other:
-        before = config_file.read_text()
-        moved = before.replace(receiver.url, other.url)
-        config_file.write_text(before + moved.replace("[channels.hook]", "[channels.new]"))
-        engine = open_engine(client.home, consent="yes")
-        engine.submit(Draft(command=("true",), channels=("new",)))
-        other.waits_for(1)
-        config_file.write_text(moved)
-        engine.submit(Draft(command=("true",), channels=("hook",)))
-        other.waits_for(2)
-        engine.close()
-    assert senders(home) == [sender]
-    assert len(receiver.posted) == 1
-
-
-@pytest.mark.trap(2)
-def test_many_ends_at_once_are_few_deliveries_and_none_is_missing(
-    daemons: Daemons, client: Engine, receiver: Receiver
-) -> None:
-    daemons.start()
-    drafts = [Draft(command=("true",), name=f"n{number}", channels=("hook",)) for number in range(50)]
-    runs = sorted(view.latest.id for view in client.submit_all(drafts))
-    eventually(lambda: len(told(receiver)) >= 50)
-    assert sorted(told(receiver)) == runs
-    assert len(receiver.posted) < 25
-
-
-@pytest.mark.fault("F6", "F7")
-@pytest.mark.trap(16)
-def test_a_delivery_whose_sender_was_killed_is_sent_again_under_the_same_key(
-    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
-) -> None:
-    daemons.start()
-    receiver.moods = ["hang"]
-    client.submit(Draft(command=("true",), channels=("hook",)))
-    receiver.waits_for(1)
-    [sender] = senders(home)
-    os.kill(sender, signal.SIGKILL)
-    first, second = receiver.waits_for(2)
-    assert first.headers["webhook-id"] == second.headers["webhook-id"]
-    eventually(lambda: not client.store.undelivered())
-
-
-@pytest.mark.fault("F6")
-def test_what_a_killed_daemon_left_is_sent_by_the_next(
-    daemons: Daemons, client: Engine, receiver: Receiver
-) -> None:
-    daemons.start_doomed("errands.engine.daemon.child_service.ChildService._start")
-    client.submit(Draft(command=("true",), channels=("hook",)))
-    daemons.wait_for_doom()
-    assert receiver.posted == []
-    daemons.start()
-    receiver.waits_for(1)
+    assert len(channel.ids) == 1
+    assert outbox.undelivered == []
+    assert channel.is_closed
 
 
 @pytest.mark.trap(13)
 @pytest.mark.fault("F46")
-def test_a_receiver_that_hangs_holds_up_no_task_and_no_other_channel(
-    daemons: Daemons, client: Engine, receiver: Receiver, config_file: Path, tmp_path: Path
-) -> None:
-    with Receiver() as other:
-        config_file.write_text(
-            config_file.read_text()
-            + f'[channels.other]\nkind = "webhook"\nurl = "{other.url}"\nsecret = "file:{tmp_path}/secret"\n'
-        )
-        receiver.mood = "hang"
-        daemons.start()
-        engine = open_engine(client.home, consent="yes")
-        engine.submit(Draft(command=("true",), channels=("hook",)))
-        receiver.waits_for(1)
-        for _ in range(3):
-            task = engine.submit(Draft(command=("true",), channels=("hook", "other")))
-            assert finished(engine, task.id).state == "completed"
-        eventually(lambda: len(told(other)) == 3)
-        engine.close()
+async def test_a_channel_that_hangs_delays_no_other(outbox: Outbox) -> None:
+    hung, good = Fake(), Fake()
+    hung.hangs = True
+    for number in range(20):
+        outbox.add("hung", number)
+        outbox.add("good", number)
+    sender = outbox.sender({"hung": hung, "good": good}, timeout=3600.0)
+    running = asyncio.create_task(sender.run())
+    await until(lambda: len(good.ids) == 20)
+    assert hung.taken == []
+    running.cancel()
+    await sender.close(within=0.01)
+    assert {each.address.channel for each in outbox.undelivered} == {"hung"}
 
 
-def test_the_sender_ends_with_the_daemon(
-    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
-) -> None:
-    pid = daemons.start()
-    client.submit(Draft(command=("true",), channels=("hook",)))
-    receiver.waits_for(1)
-    assert senders(home)
-    os.kill(pid, signal.SIGTERM)
-    os.waitpid(pid, 0)
-    eventually(lambda: not senders(home))
+@pytest.mark.trap(13)
+@pytest.mark.fault("F45")
+async def test_a_channel_that_is_down_is_tried_again_with_growing_pauses(outbox: Outbox) -> None:
+    bad = Fake()
+    bad.error = ConnectionError("it is down")
+    outbox.add("bad")
+    pauses: list[float] = []
+    for _ in range(14):
+        await outbox.drain({"bad": bad})
+        [(_, at)] = outbox.store.queues()
+        pauses.append((at - outbox.clock.now()).total_seconds())
+        later(outbox, pauses[-1])
+    for number, pause in enumerate(pauses):
+        whole = min(2.0**number, LONGEST_BACKOFF.total_seconds())
+        assert 0.8 * whole <= pause <= 1.2 * whole
+    assert len({pause / 2**number for number, pause in enumerate(pauses[:9])}) > 1, "there is no jitter"
+    assert sum(pauses) > 3600, "an hour of silence must not kill a notice"
+
+    bad.error = None
+    await outbox.drain({"bad": bad})
+    assert len(bad.ids) == 1
 
 
-def test_a_daemon_stays_small_whatever_channels_need(
-    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
-) -> None:
-    pid = daemons.start()
-    finished(client, client.submit(Draft(command=("true",))).id)
-    assert senders(home) == [], "nothing is started for the inbox alone"
-    client.submit(Draft(command=("true",), channels=("hook",)))
-    receiver.waits_for(1)
-    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    [pss] = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")]
-    assert pss < 25 * 1024
+async def test_what_comes_later_does_not_overtake_what_failed(outbox: Outbox) -> None:
+    bad = Fake()
+    bad.error = ConnectionError("it is down")
+    outbox.add("bad", 1)
+    await outbox.drain({"bad": bad})
+    bad.error = None
+    outbox.add("bad", 2)
+    await outbox.drain({"bad": bad})
+    assert bad.taken == []
+
+    later(outbox, 10)
+    await outbox.drain({"bad": bad})
+    assert [notice.run_id for delivery in bad.taken for notice in delivery.notices] == [
+        "x-222222.1",
+        "x-222222.2",
+    ]
 
 
-async def test_what_an_embedding_program_leaves_unsent_is_sent_by_the_daemon(
-    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
-) -> None:
-    async with embedded(home.path) as engine:
-        receiver.moods = [500]
-        await engine.finished("true", channels=("hook",))
-    await asyncio.to_thread(receiver.waits_for, 1)
+@pytest.mark.trap(15)
+async def test_giving_up_is_visible_and_can_be_undone(outbox: Outbox) -> None:
+    bad = Fake()
+    bad.error = ConnectionError("it is down")
+    outbox.add("bad")
+    for _ in range(GIVE_UP + 3):
+        await outbox.drain({"bad": bad})
+        later(outbox, 3600)
 
+    [dead] = outbox.store.undelivered(given_up=True)
+    assert (dead.state, dead.attempts, dead.error) == ("dead", GIVE_UP, "it is down")
 
-async def test_what_is_new_does_not_wait_for_the_next_try_of_something_else(outbox: Outbox) -> None:
-    started = asyncio.Event()
-
-    def start(line: socket.socket) -> int:
-        started.set()
-        raise OSError("this is only a rehearsal")
-
-    outbox.add("mail")
-    [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
+    bad.error = None
     with outbox.store:
-        outbox.store.defer([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
-    sending = sender(outbox, start)
-    sending._look()
-    outbox.add("hook")
-    sending.ring()
-    async with asyncio.timeout(60):
-        await started.wait()
-    sending.close()
+        outbox.store.send_again(None)
+    await outbox.drain({"bad": bad})
+    assert bad.ids == [dead.id]
+    assert outbox.undelivered == []
 
 
-async def test_a_clock_that_was_put_back_does_not_keep_the_sender_from_starting(outbox: Outbox) -> None:
-    started: list[int] = []
-
-    def start(line: socket.socket) -> int:
-        started.append(1)
-        raise OSError("this is only a rehearsal")
-
+@pytest.mark.trap(12)
+@pytest.mark.parametrize("error", [Unacknowledged("no answer"), TimeoutError()])
+async def test_what_may_have_arrived_is_not_sent_again_by_itself(outbox: Outbox, error: Exception) -> None:
+    channel = Fake()
+    channel.error = error
     outbox.add("mail")
-    [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
-    with outbox.store:
-        outbox.store.defer([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
-    sending = sender(outbox, start)
-    sending._look()
-    assert started == []
+    await outbox.drain({"mail": channel})
+    channel.error = None
+    later(outbox, 7200)
+    await outbox.drain({"mail": channel})
+
+    [unknown] = outbox.store.undelivered(given_up=True)
+    assert unknown.state == "unknown"
+    assert channel.taken == []
+
+
+@pytest.mark.fault("F7")
+async def test_a_deduplicating_receiver_is_sent_the_delivery_again(outbox: Outbox) -> None:
+    channel = Fake(is_deduplicating=True)
+    outbox.add("mail")
+    channel.error = Unacknowledged("no answer")
+    await outbox.drain({"mail": channel})
+    [waiting] = outbox.undelivered
+    assert (waiting.state, waiting.attempts) == ("waiting", 1)
+    assert "unacknowledged" in (waiting.error or "")
+
+    channel.error = None
+    later(outbox, 5)
+    await outbox.drain({"mail": channel})
+    assert channel.taken[0].is_repeat
+    assert channel.ids == [waiting.id]
+
+
+async def test_a_try_takes_no_longer_than_its_time_out(outbox: Outbox) -> None:
+    hung = Fake(is_deduplicating=True)
+    hung.hangs = True
+    outbox.add("hung")
+    await outbox.drain({"hung": hung}, timeout=0.05)
+    [waiting] = outbox.undelivered
+    assert "no answer within 0.05 s" in (waiting.error or "")
+
+
+async def test_what_is_refused_for_good_is_dead_at_once_and_blocks_nothing(outbox: Outbox) -> None:
+    class Picky(Fake):
+        async def deliver(self, delivery: object) -> None:
+            if not self.taken:
+                self.taken = [delivery]  # type: ignore[list-item]
+                raise Refused("it is too long")
+            await super().deliver(delivery)  # type: ignore[arg-type]
+
+    channel = Picky()
+    for number in (1, 2):
+        outbox.add("mail", number)
+    await outbox.drain({"mail": channel})
+    [dead] = outbox.undelivered
+    assert (dead.run_id, dead.state, dead.error) == ("x-222222.1", "dead", "it is too long")
+    assert channel.taken[1].notices[0].run_id == "x-222222.2"
+
+
+@pytest.mark.trap(6)
+async def test_a_busy_receiver_is_waited_for_but_not_forever(outbox: Outbox) -> None:
+    busy = Fake()
+    busy.error = NotNow("busy", after=5)
+    outbox.add("screen")
+    for _ in range(100):
+        await outbox.drain({"screen": busy})
+        later(outbox, 10)
+    assert [(each.state, each.attempts) for each in outbox.undelivered] == [("waiting", 0)]
+    later(outbox, 3600)
+    await outbox.drain({"screen": busy})
+    assert [(each.state, each.error) for each in outbox.undelivered] == [
+        ("dead", "busy, for more than an hour")
+    ]
+
+
+async def test_a_channel_that_is_no_longer_configured_is_reported(outbox: Outbox) -> None:
+    from errands.channels import make
+
+    outbox.add("gone")
+    sender = outbox.sender({})
+    sender._make = lambda name: make(name, {})
+    await sender.run(linger=0.0)
+    [dead] = outbox.undelivered
+    assert dead.state == "dead"
+    assert "has no channel 'gone'" in (dead.error or "")
+
+
+@pytest.mark.spec("N9")
+@pytest.mark.trap(2, 10)
+async def test_fifty_endings_at_once_arrive_as_one_digest_within_its_budget(outbox: Outbox) -> None:
+    channel = Fake(budget=4000)
+    for number in range(50):
+        outbox.add("mail", 1, task=f"a-rather-long-name-{number}-222222", elapsed=1.5, summary="word " * 500)
+    await outbox.drain({"mail": channel})
+
+    from errands.model.notices.delivery import text, title
+
+    [delivery] = channel.taken
+    said = text(delivery, channel.budget)
+    assert title(delivery) == "50 reports: 50 completed"
+    assert len(said.encode()) <= 4000
+    assert [number for number in range(50) if f"a-rather-long-name-{number}-222222" not in said] == []
+    assert outbox.undelivered == []
+
+
+@pytest.mark.fault("F7")
+async def test_a_digest_is_the_same_delivery_when_it_is_sent_again(outbox: Outbox) -> None:
+    keys: list[tuple[str, int]] = []
+
+    class Forgetful(Fake):
+        async def deliver(self, delivery: object) -> None:
+            keys.append((delivery.key, len(delivery.notices)))  # type: ignore[attr-defined]
+            raise Unacknowledged("it does not answer")
+
+    channel = Forgetful(is_deduplicating=True)
+    for number in range(10):
+        outbox.add("mail", number)
+    await outbox.drain({"mail": channel})
+    for number in range(10, 20):
+        outbox.add("mail", number)
+    later(outbox, 5)
+    await outbox.drain({"mail": channel})
+    assert keys == [keys[0], keys[0]]
+    assert keys[0][1] == 10
+
+
+async def test_a_question_is_never_part_of_a_digest(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    channel = Fake()
+    for number in range(6):
+        outbox.add("mail", number)
+    outbox.add("mail", 6, state="proposed", approval=7)
+    for number in range(7, 13):
+        outbox.add("mail", number)
+    monkeypatch.setattr("errands.engine.notices.sender.is_answered", lambda *_: False)
+    await outbox.drain({"mail": channel})
+    assert [(len(delivery.notices), delivery.question) for delivery in channel.taken] == [
+        (6, None),
+        (1, ("x-222222", 7)),
+        (6, None),
+    ]
+
+
+@pytest.mark.spec("O12")
+async def test_secrets_do_not_leave(outbox: Outbox) -> None:
+    channel = Fake()
+    secret = 'hunter2-hunter2-"quoted"'
+    outbox.add("mail", summary=f"the password is {secret}")
+    await outbox.drain({"mail": channel}, mask=lambda _: Mask({"DB_PASSWORD": secret}))
+    body = json.loads(channel.taken[0].notices[0].body)
+    assert "hunter2" not in body["summary"]
+    assert "masked" in body["summary"]
+
+
+async def test_a_clock_that_was_put_back_delays_nothing(outbox: Outbox) -> None:
+    bad = Fake()
+    bad.error = ConnectionError("it is down")
+    outbox.add("bad")
+    await outbox.drain({"bad": bad})
+    bad.error = None
     outbox.clock.turn(-timedelta(days=1))
-    sending._look()
-    assert started == [1]
-    sending.close()
+    await outbox.drain({"bad": bad})
+    assert len(bad.ids) == 1
+
+
+@pytest.mark.trap(11, 67)
+async def test_a_question_that_was_answered_before_it_could_be_sent_is_not_sent(
+    client: Engine, config_file: Path, tmp_path: Path
+) -> None:
+    config_file.write_text(
+        '[channels.hook]\nkind = "webhook"\nurl = "http://127.0.0.1:1"\nsecret = "env:X"\n'
+    )
+    asking = open_engine(client.home)
+    (tmp_path / "victim").touch()
+    draft = Draft(command=("rm", str(tmp_path / "victim")), channels=("hook",))
+    answered, open_one = asking.submit(draft), asking.submit(draft)
+    asking.reject(answered.id, by="ada", door="terminal")
+    channel = Fake()
+    sender = Sender(asking.store, lambda _: channel, asking.clock, mask=lambda _: Mask({}))
+    await sender.run(linger=0.0)
+    assert [(each.notices[0].task_id, each.notices[0].event) for each in channel.taken] == [
+        (open_one.id, "proposed"),
+        (answered.id, "rejected"),
+    ]
+    asking.close()

@@ -12,10 +12,19 @@ from typing import Any
 import apprise
 
 from errands.channels import read_secret
-from errands.channels.blocking import BlockingChannel
+from errands.channels.blocking import TIMEOUT, BlockingChannel
 from errands.config.secret import is_secret
-from errands.model.errors import ChannelError, Refused
+from errands.model.errors import ChannelError, Refused, Unacknowledged
 from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
+
+# Apprise only returns False; why a connection failed is in its log, at the level for debugging.
+_BROKEN = "DEBUG Socket Exception"
+_WARNING = "WARNING "
+# What a connection says that failed before anything was sent. Of any other the message may have arrived.
+_UNSENT = (
+    "connect timeout", "failed to establish", "failed to resolve", "refused", "unreachable", "no route",
+    "name or service", "getaddrinfo", "certificate", "proxy",
+)  # fmt: skip
 
 
 class AppriseChannel(BlockingChannel):
@@ -36,15 +45,22 @@ class AppriseChannel(BlockingChannel):
             raise Refused(
                 f"the URL of target {delivery.address.target!r} is not one that Apprise understands"
             )
-        with apprise.LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
+        for plugin in service:
+            plugin.socket_read_timeout = max(plugin.socket_read_timeout, TIMEOUT)
+        with apprise.LogCapture(level=logging.DEBUG, fmt="%(levelname)s %(message)s") as log:  # type: ignore[no-untyped-call]
             is_taken = service.notify(
                 title=title(delivery),
                 body=f"{text(delivery, self.budget)}\n{NO_CONSENT}",
                 body_format=apprise.NotifyFormat.TEXT,
             )
-            said = log.getvalue().strip()
-        if not is_taken:
-            raise ChannelError(f"the service did not take it: {said[-300:] or 'it does not say why'}")
+            lines = log.getvalue().splitlines()
+        if is_taken:
+            return
+        broken = " ".join(line for line in lines if line.startswith(_BROKEN)).lower()
+        if broken and not any(words in broken for words in _UNSENT):
+            raise Unacknowledged("the connection broke after the message was sent")
+        said = " ".join(line.removeprefix(_WARNING) for line in lines if line.startswith(_WARNING))
+        raise ChannelError(f"the service did not take it: {said[-300:] or 'it does not say why'}")
 
 
 def url_of(words: str) -> str:

@@ -1,4 +1,4 @@
-"""What blocking channels share: their threads, and requests whose failures the notifier understands."""
+"""What blocking channels share: their threads, and requests whose failures the sender understands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import Delivery
 from errands.ports.channel import AT_ONCE
 
-TIMEOUT = 15.0  # seconds, for each step; less than the notifier waits
+TIMEOUT = 15.0  # seconds, for each step; less than the sender waits
 _FINAL = (400, 410, 413, 415, 422)  # sending it again would not help
 _LATER = (429, 503)
 LONGEST_PAUSE = 900.0

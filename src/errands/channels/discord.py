@@ -29,7 +29,7 @@ from errands.model.text.answers import NO
 from errands.model.text.split import split
 
 USER = "user/"
-PATIENCE = 20.0  # seconds of a rate limit to wait here; for a longer one the notifier waits
+PATIENCE = 20.0  # seconds of a rate limit to wait here; for a longer one the sender waits
 # It warns about every feature that we do not use: voice, members, message content.
 logging.getLogger("discord").setLevel(logging.ERROR)
 

@@ -106,7 +106,7 @@ def wrong_channel(name: str, settings: Any) -> Iterator[tuple[str, str]]:
         yield from _wrong_settings(settings, (KIND, *KINDS[kind]), f"a {kind} channel")
     elif "kind" not in settings:
         known = ", ".join(KINDS)
-        yield "kind", f"is missing; write kind = ... with one of: {known}{did_you_mean(kind, KINDS)}"
+        yield "kind", f"missing; write kind = ... with one of: {known}{did_you_mean(kind, KINDS)}"
 
 
 def wrong_webhook(name: str, settings: Any) -> Iterator[tuple[str, str]]:

@@ -42,7 +42,7 @@ class BadConfig(BadValue):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems
         said = "\n".join(map(str, problems))
-        super().__init__(f"{said}\n(run `errands config check` to see whether everything is right)")
+        super().__init__(f"{said}\n(`errands config check` lists every problem)")
 
 
 class Loader:
@@ -79,7 +79,7 @@ class Loader:
         except (OSError, UnicodeDecodeError) as error:
             self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
         except ValueError as error:
-            self._problem(path, "", f"is not valid TOML: {error}")
+            self._problem(path, "", f"not valid TOML: {error}")
         return {}
 
     def account(self, path: str) -> None:

@@ -63,7 +63,7 @@ def unknown(group: str, built_in: Iterable[str], name: str, *, noun: str) -> str
     known, asked = tuple(dict.fromkeys((*built_in, *installed(group)))), name[:80]
     return (
         f"unknown {noun} {asked!r}{did_you_mean(asked, known)}; known: {', '.join(known)}; "
-        f"another one is a package with an entry point in {group}"
+        f"a plugin can add others (entry point {group})"
     )
 
 

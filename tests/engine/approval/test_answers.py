@@ -45,7 +45,7 @@ def test_of_several_people_who_answer_at_once_exactly_one_wins(
     [approval] = asking.approvals(view.id)
 
     assert approval.by == winner
-    assert all(f"already by {winner}, " in each for each in answers if each != winner)
+    assert all(f" by {winner}, " in each for each in answers if each != winner)
     assert asking.get(view.id).state == ("pending" if int(winner[1:]) % 2 else "rejected")
 
 
@@ -80,7 +80,7 @@ def test_of_several_processes_that_answer_at_once_exactly_one_wins(asking: Engin
     answers = [each.communicate("y", timeout=60)[0].strip() for each in people]
 
     assert answers.count("won") == 1
-    assert sum("was approved already by p" in each for each in answers) == 3
+    assert sum("was already approved by p" in each for each in answers) == 3
     assert [each.state for each in asking.approvals(view.id)] == ["granted"]
 
 

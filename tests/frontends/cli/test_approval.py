@@ -112,7 +112,7 @@ def test_a_no_means_no_task(person: Person, precious: Path) -> None:
     person.waits_until_reported(task_id)
     assert person.types("wait", task_id, code=4).code == 4
     assert "not on a Friday" in person.types("audit", task_id).out
-    assert "rejected already by ada" in person.types("approve", task_id, code=4).err
+    assert "already rejected by ada" in person.types("approve", task_id, code=4).err
     assert precious.exists()
 
 
@@ -239,7 +239,7 @@ def test_of_many_answers_at_once_exactly_one_counts(person: Person, precious: Pa
         answers = list(pool.map(lambda verb: person.types(verb, waiting, code=None), verbs))
 
     assert sorted(answer.code for answer in answers) == [0, 4, 4, 4, 4, 4]
-    assert all("already by ada" in answer.err for answer in answers if answer.code)
+    assert all(" by ada, " in answer.err for answer in answers if answer.code)
     (winner,) = [verb for verb, answer in zip(verbs, answers, strict=True) if answer.code == 0]
     person.types("wait", waiting, code=None)
     assert precious.exists() is (winner == "reject")

@@ -179,9 +179,9 @@ def test_every_word_that_is_meant_leads_to_a_verb_with_these_options() -> None:
 
 @pytest.mark.spec("X21")
 def test_a_wrong_word_is_answered_by_its_meaning() -> None:
-    with pytest.raises(Usage, match="errands ls does that: list tasks"):
+    with pytest.raises(Usage, match="use errands ls: list tasks"):
         find(["queue"])
-    with pytest.raises(Usage, match="errands run does that: start a command"):
+    with pytest.raises(Usage, match="use errands run: start a command"):
         find(["start"])
     with pytest.raises(Usage, match="did you mean cancel"):
         find(["cancle"])

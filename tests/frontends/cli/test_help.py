@@ -74,8 +74,8 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
     [
         ([], "Usage: errands VERB"),
         (["shwo"], "there is no verb 'shwo' (did you mean show?)"),
-        (["queue"], "there is no verb 'queue'; errands ls does that: list tasks"),
-        (["abort", "x"], "there is no verb 'abort'; errands cancel does that: cancel tasks"),
+        (["queue"], "there is no verb 'queue'; use errands ls: list tasks"),
+        (["abort", "x"], "there is no verb 'abort'; use errands cancel: cancel tasks"),
         (["daemon"], "Usage: errands daemon VERB"),
         (
             ["daemon", "strat"],

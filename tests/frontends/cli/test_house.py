@@ -89,7 +89,7 @@ def test_config_check_names_every_wrong_key_and_exits_with_1(newcomer: Person) -
     objects = newcomer.types("config", "check", "--json", code=1).objects
     elsewhere = newcomer.types("config", "check", str(wrong), code=1, cwd=newcomer.cwd.parent)
 
-    assert good.out == "✓ environment: no problems\n"
+    assert good.out == "✓ no configuration file, environment: no problems\n"
     assert f"✗ {wrong}: runs.grase: no such key (did you mean grace?)\n" in bad.out
     assert f"✗ {wrong}: runs.timeout: " in bad.out
     assert [problem["key"] for problem in objects] == ["runs.grase", "runs.timeout"]
@@ -138,7 +138,7 @@ def test_a_wrong_configuration_does_not_stop_commands_that_read_or_cancel(newcom
         assert "runs.x: no such key" in newcomer.types(*words).err
     shown = newcomer.types("config", "show", "--json")
 
-    assert newcomer.types("wait", task_id, code=143).err.startswith("errands: ignoring wrong settings: ")
+    assert newcomer.types("wait", task_id, code=143).err.startswith("errands: ignoring invalid settings:\n")
     assert shown.object["keys"]["runs.timeout"]["value"] == "9m"
     assert newcomer.types("restart", task_id, code=2).out == ""
 
@@ -314,7 +314,7 @@ def test_doctor_finds_what_is_wrong_and_says_what_to_do(newcomer: Person) -> Non
     assert "✗ " + str(newcomer.cwd / "errands.toml") in answer.out
     assert "ERRANDS_HOEM: means nothing (did you mean ERRANDS_HOME?)" in answer.out
     assert f"chmod 700 {newcomer.home}" in answer.out
-    assert f"daemon {pid} does not answer" in answer.out
+    assert f"daemon (pid {pid}) does not respond" in answer.out
     assert f"kill -CONT {pid}" in answer.out
     assert answer.out.endswith("\nsomething is wrong\n")
 

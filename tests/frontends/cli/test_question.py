@@ -157,7 +157,7 @@ def test_a_question_that_was_answered_elsewhere_says_so(
     child.sendline("y")
     told, code = ended(child)
 
-    assert f"{waiting} was {said} already by ada" in told
+    assert f"{waiting} was already {said} by ada" in told
     assert code == 4
 
 

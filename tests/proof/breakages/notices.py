@@ -19,7 +19,7 @@ BREAKAGES = [
         file="engine/notices/outbox.py",
         old="(inbox, *task.channels) if",
         new="(inbox, *task.channels[:1]) if",
-        test="channels/test_sender.py::test_a_task_reports_to_several_channels",
+        test="channels/test_sender_process.py::test_a_task_reports_to_several_channels",
     ),
     Breakage(
         "N3",
@@ -41,7 +41,7 @@ BREAKAGES = [
     Breakage(
         "N5",
         "a delivery that failed counts as delivered",
-        file="engine/notices/notifier.py",
+        file="engine/notices/sender.py",
         old="            return self._defer(notices, str(error) or type(error).__name__)\n",
         new="            pass\n",
         test="channels/test_storm.py::test_all_arrive_once_and_in_order",

@@ -329,5 +329,5 @@ def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | Ill
         last.state, f"by {last.by}"
     )
     return AlreadyResolved(
-        f"task {task_id} was {_ANSWERS[last.state]} already {who}, {str(last.at)[:19]} UTC"
+        f"task {task_id} was already {_ANSWERS[last.state]} {who}, {str(last.at)[:19]} UTC"
     )

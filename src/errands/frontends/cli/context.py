@@ -134,7 +134,7 @@ class Context:
                 wrong = config.BadConfig(problems)
                 if self._strict:
                     raise wrong
-                self.note(f"errands: ignoring wrong settings: {wrong}")
+                self.note(f"errands: ignoring invalid settings:\n{wrong}")
         return self._config
 
     def require_valid_config(self) -> None:

@@ -36,7 +36,8 @@ def overview(look: Look) -> str:
         *wrap("errands VERB --help explains a verb; errands --version prints the version.", columns),
         *wrap(
             "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out, "
-            "125 lost or skipped, 128+n died by signal n; wait and run --wait exit with the task's own code.",
+            "125 lost, interrupted or skipped, 128+n died by signal n; wait and run --wait exit with the "
+            "task's own code.",
             columns,
         ),
     ]

@@ -206,7 +206,7 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
     if option is None:
         if flag in verb.refused:
             raise Usage(f"{verb.name} does not take {flag}: {verb.refused[flag]}")
-        raise Usage(f"{verb.name} has no option {flag}{_similar(flag, flags)}{_advice(verb, flag)}")
+        raise Usage(f"{verb.name} has no option {flag}{_similar(flag, flags)}{_advice(verb, flag, rest)}")
     if not option.metavar:
         if equals and word.startswith("--"):
             raise Usage(f"{flag} takes no value; write {flag} alone")
@@ -228,8 +228,9 @@ def _similar(flag: str, flags: dict[str, Option]) -> str:
     return f" (did you mean --{near}?)" if near and flag.startswith("--") else ""
 
 
-def _advice(verb: Verb, flag: str) -> str:
-    if any(operand.completes == "command" for operand in verb.operands):
+def _advice(verb: Verb, flag: str, rest: list[str]) -> str:
+    takes_command = any(operand.completes == "command" for operand in verb.operands)
+    if takes_command and "--" not in rest:
         return f"; if {flag} belongs to the command, put -- before the command"
     return f"; see errands {verb.name} --help"
 

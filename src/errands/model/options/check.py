@@ -83,7 +83,7 @@ def _check_company(draft: Draft, given: list[str], spell: Spell) -> None:
     """Refuse options that exclude each other, or that mean nothing without another one."""
     triggers = [name for name in TRIGGERS if getattr(draft, name) is not None]
     if len(triggers) > 1:
-        raise BadValue(f"a task has one trigger, not {' and '.join(map(spell, triggers))}; leave one out")
+        raise BadValue(f"{' and '.join(map(spell, triggers))} cannot be combined: a task has one trigger")
     for name in given:
         needs, excludes = BY_NAME[name].needs, BY_NAME[name].excludes
         if triggers and triggers[0] in excludes and getattr(draft, name) != getattr(BLANK, name):

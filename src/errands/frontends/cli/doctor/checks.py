@@ -157,11 +157,11 @@ def _daemon(context: Context) -> Iterator[Finding]:
     what = "daemon" if facts.get("role") == "daemon" else "program that embeds Errands, process"
     if not _answers(context):
         yield fail(
-            f"the {what} {facts.get('pid')} does not answer; it may be stopped (SIGSTOP) or stuck",
+            f"the {what} (pid {facts.get('pid')}) does not respond; it may be stopped (SIGSTOP) or stuck",
             f"kill -CONT {facts.get('pid')}, or kill -9 it: running tasks continue",
         )
         return
-    yield ok(f"the {what} {facts.get('pid')} answers")
+    yield ok(f"the {what} (pid {facts.get('pid')}) responds")
     yield from _differences(context, facts)
 
 
@@ -205,9 +205,9 @@ def _answers(context: Context) -> bool:
 def _platform(context: Context) -> Iterator[Finding]:
     name, weaknesses, missing_walls = context.bootstrap.platform()
     for each in weaknesses:
-        yield warn(f"supervision by {name}: {each}")
+        yield warn(f"process supervision ({name}): {each}")
     if not weaknesses:
-        yield ok(f"supervision by {name}: every guarantee holds")
+        yield ok(f"process supervision: complete ({name})")
     yield _walls(missing_walls)
     yield _sandbox()
 

@@ -217,4 +217,4 @@ def _meaning(name: str) -> str:
         return did_you_mean(name, (*NAMES, *ALIASES))
     known = MEANT[name]
     verb = next(each for each in sorted(NAMES, key=len, reverse=True) if f"{known} ".startswith(f"{each} "))
-    return f"; errands {known} does that: {load(verb).summary}"
+    return f"; use errands {known}: {load(verb).summary}"

@@ -94,7 +94,10 @@ def _waiting(context: Context, beginning: str) -> str:
 
 
 ID = Operand(
-    metavar="ID", help="the tasks, or the agent whose call is waiting", repeat=True, completes="proposed"
+    metavar="ID",
+    help="a proposed task, or an agent that waits for approval of a tool call",
+    repeat=True,
+    completes="proposed",
 )
 
 VERBS = (
@@ -105,8 +108,9 @@ VERBS = (
         starts=True,
         details="The approval covers exactly what the task would run: if a script, a program or the "
         "directory has changed since the question was asked, the task needs approval again. A task that was "
-        "rejected, or whose question has expired, can be approved later by a person, as it is then. A task "
-        "that failed in a sandbox, in which it started without approval, runs again without it. A command "
+        "rejected, or whose question has expired, can be approved later by a person; the approval then "
+        "covers its current content. A task that failed in a sandbox, in which it started without approval, "
+        "runs again outside of it. A command "
         "inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
         options=(
             Option(

@@ -88,7 +88,8 @@ def check(context: Context, arguments: Arguments) -> int:
     for problem in warnings:
         context.say(f"{context.look.paint('!', 'yellow')} {problem}")
     if found:
-        context.say(f"{plural(len(found), 'problem')} in {checked}")
+        where = ", ".join(dict.fromkeys(problem.source for problem in found))
+        context.say(f"{plural(len(found), 'problem')} in {where}")
         return 1
     verdict = f"no errors, {plural(len(warnings), 'warning')}" if warnings else "no problems"
     context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {checked}: {verdict}")
@@ -103,6 +104,8 @@ def _sources(context: Context) -> Iterator[str]:
         yield user
     if project is not None:
         yield project
+    elif not os.path.isfile(user):
+        yield "no configuration file"
     yield "environment"
 
 

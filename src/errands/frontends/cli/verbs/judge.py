@@ -139,7 +139,7 @@ VERBS = (
         name="judge",
         summary="show whether a command would start or wait for approval, and why",
         run=judge,
-        usage=("judge [options] 'SHELL LINE'", "judge [options] -- COMMAND WORD...", "judge --jsonl"),
+        usage=("judge [options] 'SHELL LINE'", "judge [options] -- COMMAND [ARG...]", "judge --jsonl"),
         details="Nothing is started. The exit code is 0 for auto and contained, 4 for ask and deny. With "
         '--jsonl, each line of standard input is an object, {"command": "LINE"} with an optional "cwd", and '
         'is answered with an object on one line: {"verdict", "reasons", "undo", "programs", "scripts"}, or '

@@ -138,7 +138,7 @@ VERBS = (
                 "errands ls --batch nightly --json id,exit_code",
                 "for scripts: one object per line, these fields",
             ),
-            ("watch errands ls", "the width of the window holds behind a pipe, too"),
+            ("watch errands ls", "keeps the width of the window when piped"),
         ),
     ),
 )

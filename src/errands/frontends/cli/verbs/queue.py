@@ -192,7 +192,7 @@ VERBS = (
         summary="change a pending task before it starts",
         run=edit,
         starts=True,
-        usage=("edit ID [options] ['SHELL LINE']", "edit ID [options] -- COMMAND WORD..."),
+        usage=("edit ID [options] ['SHELL LINE']", "edit ID [options] -- COMMAND [ARG...]"),
         details="What is not given stays as it is: command, directory, environment, place in the lane. The "
         "task is judged anew, as if it were started now, and an open question about it is asked anew. "
         "Prompts and recurring tasks cannot be edited.",

@@ -83,10 +83,9 @@ VERBS = (
         summary="start a command in the background",
         run=run,
         starts=True,
-        usage=("run [options] COMMAND WORD...", "run [options] 'SHELL LINE'"),
-        details="A single word is run by a shell; several words are run without one. Options end at the "
-        "first word of the command, whose own options follow; after a quoted shell line they are still those "
-        "of errands. The task gets your "
+        usage=("run [options] COMMAND [ARG...]", "run [options] 'SHELL LINE'"),
+        details="A quoted line runs in a shell; separate words run directly, without one. Options of errands "
+        "come before the command; after a quoted line they may also follow it. The task gets your "
         "environment and directory. A command that is not harmless needs approval: typing it at a terminal "
         "counts as approval, except for what cannot be undone or reaches beyond the project, such as a push; "
         "without a terminal the task waits as a proposal and the exit code is 4, unless --yes is given. With "
@@ -114,7 +113,7 @@ VERBS = (
         summary="submit a command that waits for approval, even if it is harmless",
         run=propose,
         starts=True,
-        usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND WORD..."),
+        usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND [ARG...]"),
         details="For agents and scripts that want a person to look first. It starts after errands approve.",
         options=(*options_of("shell"), Option(flags=("-q", "--quiet"), help="print only the id"), JSON),
         operands=(COMMAND,),

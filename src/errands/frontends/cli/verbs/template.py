@@ -144,7 +144,7 @@ VERBS = (
         run=save,
         usage=(
             "template save TEMPLATE [options] 'SHELL LINE'",
-            "template save TEMPLATE [options] -- COMMAND WORD...",
+            "template save TEMPLATE [options] -- COMMAND [ARG...]",
         ),
         details="{{name}} in the command, the description, the directory or a variable is a parameter, "
         "{{name=default}} one with a default; in a shell line its value is quoted. An existing template of "

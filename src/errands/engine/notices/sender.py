@@ -1,6 +1,6 @@
-"""The notifier: drains the outbox into the channels, each address on its own, none delaying another.
+"""The sender: drains the outbox into the channels, each address on its own, none delaying another.
 
-It runs in a process of its own, the sender, so that no channel can slow the daemon down. Notices are assigned
+It runs in a process of its own, so that no channel can slow the daemon down. Notices are assigned
 to a delivery before it is sent, and marked once the channel has accepted it: after a crash in between, the
 same delivery is sent again under the same key. Deliveries to one address keep their order.
 """
@@ -36,10 +36,10 @@ FIRST_BACKOFF = timedelta(seconds=1)
 PATIENCE = timedelta(hours=1)  # with a receiver that is always busy
 TIMEOUT = 30.0  # seconds for one try
 LINGER = 10.0  # seconds without work after which the sender ends
-_LOG = logging.getLogger("errands.notifier")
+_LOG = logging.getLogger("errands.sender")
 
 
-class Notifier:
+class Sender:
     def __init__(
         self,
         store: Store,
@@ -70,7 +70,7 @@ class Notifier:
         self._rung = asyncio.Event()
 
     def ring(self) -> None:
-        """Wake the notifier: there may be something to send."""
+        """Wake the sender: there may be something to send."""
         self._rung.set()
 
     async def run(self, *, linger: float = LINGER) -> None:
