@@ -30,8 +30,12 @@ def user_of(number: int) -> dict[str, Any]:
     return {"id": str(number), **names, "discriminator": "0", "avatar": None, "bot": number == BOT}
 
 
-def guild() -> dict[str, Any]:
-    channels = [{"id": str(each), "type": 0, "name": f"c{each}", "position": 0} for each in PLACES]
+def guild(newest: Mapping[int, int]) -> dict[str, Any]:
+    """Return the server; `newest` has the last message of each channel that has one."""
+    channels = [
+        {"id": str(each), "type": 0, "name": f"c{each}", "position": 0, "last_message_id": newest.get(each)}
+        for each in PLACES
+    ]
     return {
         "id": str(GUILD), "name": "server", "owner_id": "1", "channels": channels, "members": [],
         "roles": [{"id": str(GUILD), "name": "@everyone", "permissions": "0", "position": 0, "color": 0,

@@ -7,15 +7,16 @@ buttons and type commands, and decides what breaks.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import threading
 import time
 import zlib
 from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from aiohttp import WSMsgType, web
+from discord.utils import time_snowflake
 
 from tests.channels.discord_shapes import (
     BOT,
@@ -65,7 +66,8 @@ class FakeDiscord:
         self.unanswered = 0  # how many of the next messages are accepted without an answer
         self.url = ""
         self._nonces: dict[tuple[int, str], int] = {}
-        self._ids = itertools.count(10_000)
+        self._last_id = 0
+        self._written: dict[int, dict[str, Any]] = {}  # what people wrote, by id
         self._line: Line | None = None
         self._events: list[tuple[str, Any]] = []
         self._is_ready = False
@@ -87,6 +89,11 @@ class FakeDiscord:
         """Start over, with no messages."""
         for each in (self.messages, self._nonces, self.replies):
             each.clear()
+
+    def _id(self) -> int:
+        """Return a new id: as Discord's, it grows with time."""
+        self._last_id = max(self._last_id + 1, time_snowflake(datetime.now(UTC)))
+        return self._last_id
 
     # Actions of people.
 
@@ -113,7 +120,7 @@ class FakeDiscord:
 
     def write(self, user: int, place: int, text: str, *, answers: int | None = None) -> int:
         """Write a message as a user: in a channel of the server, or as a direct message; return its id."""
-        number = next(self._ids)
+        number = self._id()
         said = {**written(number, place, text), "author": user_of(user)}
         if f"<@{BOT}>" in text:
             said["mentions"] = [user_of(BOT)]
@@ -124,6 +131,7 @@ class FakeDiscord:
             said["referenced_message"] = public(self.messages[answers])
         if not self.grants_content and f"<@{BOT}>" not in text and place in PLACES:
             said["content"] = ""
+        self._written[number] = {**said, "who": {}}
         self._send_event("MESSAGE_CREATE", said)
         return number
 
@@ -151,14 +159,14 @@ class FakeDiscord:
 
     def _interact(self, kind: int, user: int, place: int, said: Mapping[str, Any], **more: Any) -> None:
         event = {
-            "id": str(next(self._ids)),
+            "id": str(self._id()),
             "application_id": str(BOT),
             "type": kind,
             "data": said,
             "channel_id": str(place),
             "channel": {"id": str(place), "type": 1, "recipients": [user_of(user)]},
             "user": user_of(user),
-            "token": f"interaction-{next(self._ids)}",
+            "token": f"interaction-{self._id()}",
             "version": 1,
             "entitlements": [],
             "attachment_size_limit": 10 << 20,
@@ -202,7 +210,8 @@ class FakeDiscord:
                 case 2:
                     self._line = line
                     await self._dispatch("READY", self._ready(words["d"]["token"]))
-                    await self._dispatch("GUILD_CREATE", guild())
+                    newest = {int(each["channel_id"]): number for number, each in self._written.items()}
+                    await self._dispatch("GUILD_CREATE", guild(newest))
                     self._is_ready = True
                 case 6:
                     self._line = line
@@ -211,6 +220,8 @@ class FakeDiscord:
                         name, event = self._events[number]
                         await line.say(0, event, t=name, s=number + 1)
                     await self._dispatch("RESUMED", {})
+        if self._line is line:
+            self._line, self._is_ready = None, False
         return socket
 
     def _ready(self, token: str) -> dict[str, Any]:
@@ -277,7 +288,7 @@ class FakeDiscord:
 
     async def _register(self, request: web.Request) -> web.Response:
         version = {"application_id": str(BOT), "version": "1", "default_member_permissions": None}
-        self.commands = [{"id": str(next(self._ids)), **version, **each} for each in await request.json()]
+        self.commands = [{"id": str(self._id()), **version, **each} for each in await request.json()]
         return _json(self.commands)
 
     async def _who(self, request: web.Request) -> web.Response:
@@ -300,10 +311,11 @@ class FakeDiscord:
         nonce = (place, str(said.get("nonce")))
         if said.get("enforce_nonce") and nonce in self._nonces:
             return _json(public(self.messages[self._nonces[nonce]]))
-        number = next(self._ids)
+        number = self._id()
         self._nonces[nonce] = number
         self.messages[number] = {
             **written(number, place, said["content"]),
+            **{key: said[key] for key in ("message_reference",) if key in said},
             "components": said.get("components") or [],
             "who": {},
             "allowed_mentions": said.get("allowed_mentions"),
@@ -320,10 +332,16 @@ class FakeDiscord:
 
     async def _history(self, request: web.Request) -> web.Response:
         place = request.match_info["place"]
-        found = [public(each) for each in self.messages.values() if each["channel_id"] == place]
-        before = int(request.query.get("before", 1 << 60))
-        newest = [each for each in reversed(found) if int(each["id"]) < before]
-        return _json(newest[: int(request.query.get("limit", 50))])
+        shown = {**self.messages, **self._written}
+        before, after = (int(request.query.get(each, 0)) for each in ("before", "after"))
+        found = [
+            public(shown[number])
+            for number in sorted(shown, reverse=not after)
+            if shown[number]["channel_id"] == place and after < number and (not before or number < before)
+        ]
+        # The newest come first in every answer, also if the oldest ones after a message were asked for.
+        limited = found[: int(request.query.get("limit", 50))]
+        return _json(sorted(limited, key=lambda each: int(each["id"]), reverse=True))
 
     async def _message(self, request: web.Request) -> web.Response:
         return _json(public(self.messages[int(request.match_info["message"])]))

@@ -21,6 +21,7 @@ from tests.channels.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons, eventually
 
 CHANNEL, DIRECT, ADA, EVE = 777, 900_042, 42, 666
+PRIVATE = 500_042  # where Discord says that direct messages with ADA are
 ANSWERED = 120.0  # seconds: a turn starts a process that loads much, and the machine may be busy
 pytestmark = pytest.mark.timeout(400)
 
@@ -132,6 +133,82 @@ def test_an_answer_that_was_not_sent_is_sent_by_the_next_bot(
     daemons.start()
     said(discord, "late but here")
     assert sum("late but here" in each for each in discord.contents) == 1
+
+
+def history_reads(discord: FakeDiscord, place: int) -> int:
+    return discord.requests.count(("GET", f"/api/v10/channels/{place}/messages"))
+
+
+def restarted(discord: FakeDiscord, daemons: Daemons, *places: int) -> None:
+    """Start a daemon and wait until its bot has read what was written in these channels."""
+    before = {place: history_reads(discord, place) for place in places}
+    daemons.start()
+    for place in places:
+        discord.waits_for(lambda p=place: history_reads(discord, p) > before[p], within=ANSWERED)  # type: ignore[misc]
+
+
+def leave(discord: FakeDiscord, daemons: Daemons) -> None:
+    """Kill the daemon, and with it the bot."""
+    daemons.kill()
+    discord.waits_for(lambda: not discord.is_connected)
+
+
+@pytest.mark.fault("F46")
+def test_what_was_written_while_the_bot_was_away_is_answered_once(
+    engine: Engine, discord: FakeDiscord, daemons: Daemons, model: ModelServer, home: Home
+) -> None:
+    discord.write(ADA, PRIVATE, "SAY before it left")
+    said(discord, "before it left")
+    marks = Path(home.discord("discord"))
+    before = marks.read_text()
+    leave(discord, daemons)
+    for number in range(2):
+        discord.write(ADA, PRIVATE, f"SAY missed directly {number}")
+    mention = discord.write(ADA, CHANNEL, f"<@{BOT}> SAY missed mention")
+    discord.write(ADA, CHANNEL, "SAY not meant for us")
+    discord.write(EVE, CHANNEL, f"<@{BOT}> SAY not allowed")
+
+    restarted(discord, daemons, PRIVATE, CHANNEL)
+    for words in ("missed directly 0", "missed directly 1", "missed mention"):
+        said(discord, words)
+    assert discord.contents.index("missed directly 0") < discord.contents.index("missed directly 1")
+    [answer] = [each for each in discord.messages.values() if "missed mention" in each["content"]]
+    assert int(answer["message_reference"]["message_id"]) == mention
+
+    leave(discord, daemons)
+    restarted(discord, daemons, PRIVATE, CHANNEL)
+    discord.waits_for(lambda: discord.is_connected)
+    leave(discord, daemons)
+    marks.write_text(before)  # as if it had been killed after the agent got the messages
+    restarted(discord, daemons, PRIVATE, CHANNEL)
+    for place in (f"<@{BOT}>", CHANNEL), ("", PRIVATE):
+        discord.write(ADA, place[1], f"{place[0]} SAY it is back in {place[1]}")
+        said(discord, f"it is back in {place[1]}")
+    assert len(discord.contents) == 6
+    assert model.asked_for("not meant") == model.asked_for("not allowed") == []
+
+
+@pytest.mark.fault("F46")
+def test_a_message_that_waits_for_its_turn_is_answered_by_the_next_bot(
+    engine: Engine, discord: FakeDiscord, daemons: Daemons
+) -> None:
+    discord.write(ADA, PRIVATE, "SLOW 2\nSAY the first answer")
+    eventually(lambda: engine.list(Query(states=("running",))))
+    discord.write(ADA, PRIVATE, "SAY the second answer")
+    leave(discord, daemons)
+    daemons.start()
+    said(discord, "the second answer")
+    assert discord.contents == ["the first answer", "the second answer"]
+
+
+def test_a_new_bot_answers_nothing_that_was_written_before_it_came(
+    discord: FakeDiscord, daemons: Daemons, home: Home, model: ModelServer
+) -> None:
+    discord.write(ADA, PRIVATE, "SAY too early")
+    restarted(discord, daemons, PRIVATE)
+    discord.write(ADA, PRIVATE, "SAY just in time")
+    said(discord, "just in time")
+    assert model.asked_for("too early") == []
 
 
 def test_an_answer_can_be_interrupted(engine: Engine, discord: FakeDiscord) -> None:

@@ -129,8 +129,9 @@ class AsyncEngine:
     async def cancel(self, *task_ids: str, by: str | None = None) -> list[View]:
         return self.engine.cancel(task_ids, by=by)
 
-    async def restart(self, task_id: str) -> View:
-        return self.engine.restart(task_id)
+    async def restart(self, task_id: str, *, key: str | None = None) -> View:
+        """Run an ended task again, as a new run; once for each key."""
+        return self.engine.restart(task_id, key=key)
 
     async def pause(self, task_id: str, *, by: str | None = None, run: bool = False) -> View:
         """Pause a schedule, or stop the processes of a running task for now; a pending one is held."""

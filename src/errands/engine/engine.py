@@ -78,12 +78,17 @@ class Engine(EngineCore):
         """Return whether a person has approved a draft for the whole task of the agent that starts it."""
         return self._ruling(draft, {})[1].granted_by is not None
 
-    def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
-        """Run an ended task again, as a new run, which is judged like every start."""
+    def restart(
+        self, task_id: str, *, consent: Consent = "none", door: str = "python", key: str | None = None
+    ) -> View:
+        """Run an ended task again, as a new run, which is judged like every start.
+
+        With a `key`, the same restart asked for again by a caller that lost the reply starts nothing.
+        """
         from errands.engine.submit.restart import restart
 
         task_id = self.resolve(task_id)
-        restart(self, self._judge, lambda: self._submitter, task_id, consent=consent, door=door)
+        restart(self, self._judge, lambda: self._submitter, task_id, consent=consent, door=door, key=key)
         return self.summaries([task_id])[0]
 
     def _ruling(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling]:

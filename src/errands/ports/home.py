@@ -69,6 +69,10 @@ class Home:
         """The folder of the chats: which was the last, and what each has shown."""
         return f"{self.path}/chat"
 
+    def discord(self, channel: str) -> str:
+        """The file that says up to which message a Discord bot has handed on what people wrote."""
+        return f"{self.path}/discord/{channel}"
+
     @property
     def mcp(self) -> str:
         """The folder of the MCP server: its secrets, and calls that became tasks."""

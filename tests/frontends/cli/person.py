@@ -30,8 +30,8 @@ class Answer:
 
     @property
     def object(self) -> dict[str, Any]:
-        (only,) = self.objects
-        return only
+        assert len(self.objects) == 1, self
+        return self.objects[0]
 
     @property
     def proposal(self) -> str:

@@ -37,6 +37,18 @@ async def test_a_repeated_call_does_not_restart_a_task_that_it_restarted(engine:
     assert repeated.latest.id == restarted.latest.id
 
 
+@pytest.mark.spec("L12")
+async def test_a_restart_is_not_repeated_by_a_call_that_died_before_it_knew(engine: TestEngine) -> None:
+    task = await engine.finished("false")
+    await IdempotentEngine(engine, "call").restart(task.id)
+    await engine.wait(task.id)
+
+    repeated = await IdempotentEngine(engine, "call").restart(task.id)
+    assert (repeated.runs, repeated.state) == (2, "failed")
+    other = await IdempotentEngine(engine, "other call").restart(task.id)
+    assert other.runs == 3
+
+
 @pytest.mark.spec("S4")
 async def test_a_follow_up_is_not_sent_twice_by_a_call_that_died_before_it_knew(engine: TestEngine) -> None:
     task = await engine.answered("`echo one`")

@@ -133,6 +133,10 @@ class Sessions:
         core.bell.ring_about([task_id])
         return core.summaries([task_id])[0]
 
+    def has_message(self, task_id: str, message: str) -> bool:
+        """Return whether a message of a conversation started the task, or resumed it under this key."""
+        return self._store.task(task_id).message == message or self._is_resumed(task_id, message)
+
     def _is_resumed(self, task_id: str, key: str | None) -> bool:
         if key is None:
             return False

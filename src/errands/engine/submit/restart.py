@@ -5,6 +5,8 @@ from __future__ import annotations
 from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
 from errands.model.errors import IllegalMove
 
+RESTARTED = "restarted"  # an event: a caller restarted a task, under the key that is the detail
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,13 +25,18 @@ def restart(
     *,
     consent: Consent,
     door: str,
+    key: str | None,
 ) -> None:
+    if key is not None and _is_restarted(core, task_id, key):
+        return
     if consent != "none" or core.consent != "none":
         refuse_inside_a_run(core)
     now, store = core.clock.now(), core.store
     ruling = ruling_on(store, judge, store.task(task_id))
     core.ensure_daemon()
     with store:
+        if key is not None and _is_restarted(core, task_id, key):
+            return
         view = store.view(task_id)
         if view.standing is not None:
             raise IllegalMove(f"task {task_id} is a recurring task; errands fire {task_id} runs it now")
@@ -40,4 +47,10 @@ def restart(
                 f"task {task_id} is {view.task_state}, so it cannot be started again; submit a new one"
             )
         submitter().restart(store.task(task_id), ruling, consent, door, now=now)
+        if key is not None:
+            store.add_event(task_id, RESTARTED, run=store.view(task_id).latest.number, now=now, detail=key)
     core.bell.ring_about([task_id])
+
+
+def _is_restarted(core: EngineCore, task_id: str, key: str) -> bool:
+    return any((each.name, each.detail) == (RESTARTED, key) for each in core.store.events(task_id))

@@ -82,22 +82,50 @@ class Bot(discord.Client):
     async def on_ready(self) -> None:
         _LOG.warning("connected to Discord as %s", self.user)
         await self._catch_up()
-        await self._conversations.catch_up(self.get_partial_messageable)
+        await asyncio.gather(
+            self._conversations.catch_up(self.get_partial_messageable), *map(self._read_direct, self._allowed)
+        )
+
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """Answer what was written in a server while the bot was away."""
+        places: list[discord.TextChannel | discord.Thread] = [*guild.text_channels, *guild.threads]
+        await asyncio.gather(
+            *(
+                self._conversations.answer_missed(each, each.id, self._text_of_allowed)
+                for each in places
+                if self._conversations.has_missed(each.id, each.last_message_id)
+            )
+        )
+
+    async def _read_direct(self, user_id: int) -> None:
+        """Answer what an allowed user wrote directly; Discord does not list the conversations of a bot."""
+        try:
+            place = await (await self.fetch_user(user_id)).create_dm()
+        except discord.HTTPException as error:
+            _LOG.warning("cannot read what user %d wrote meanwhile: %s", user_id, error)
+            return
+        await self._conversations.answer_missed(place, place.id, self._text_of_allowed)
 
     async def on_message(self, message: discord.Message) -> None:
         """Answer a direct message, a mention, and a reply to one of our messages."""
-        if message.author.bot or self.user is None or not self._is_for_us(message):
-            return
-        text = message.content
-        for mark in (f"<@{self.user.id}>", f"<@!{self.user.id}>"):
-            text = text.replace(mark, "")
-        if not text.strip():
-            return
-        if not self.is_allowed(message.author.id):
+        text = self._text_for_us(message)
+        if text and not self.is_allowed(message.author.id):
             _LOG.warning("user %d may not talk to the agent", message.author.id)
             await message.channel.send(NOT_ALLOWED, allowed_mentions=discord.AllowedMentions.none())
-            return
-        await self._conversations.answer(message, text.strip())
+        elif text:
+            await self._conversations.answer(message, text)
+
+    def _text_of_allowed(self, message: discord.Message) -> str:
+        return self._text_for_us(message) if self.is_allowed(message.author.id) else ""
+
+    def _text_for_us(self, message: discord.Message) -> str:
+        """Return what a message says to the bot; nothing if it is not for it."""
+        if message.author.bot or self.user is None or not self._is_for_us(message):
+            return ""
+        text = message.content
+        for mention in (f"<@{self.user.id}>", f"<@!{self.user.id}>"):
+            text = text.replace(mention, "")
+        return text.strip()
 
     def _is_for_us(self, message: discord.Message) -> bool:
         if isinstance(message.channel, discord.DMChannel) or self.user in message.mentions:

@@ -20,6 +20,7 @@ from errands.engine.agents.discovery import note_presence
 from errands.engine.agents.speech import Said
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import FRONTEND, person
+from errands.frontends.discord.marks import Marks
 from errands.frontends.tools.turn import send, stream_answer
 from errands.model.agent.session import CHAT
 from errands.model.errors import ErrandsError
@@ -31,8 +32,11 @@ from errands.ports.store import Query
 
 TYPING = 5.0  # seconds after which Discord has to be told again that an answer is being written
 RECENT = 500  # tasks among which unfinished answers are looked for
+MISSED = 100  # messages of a channel that are read for those that were missed
 # Returns the channel with an id.
 Places = Callable[[int], discord.abc.Messageable]
+# Returns what a message says to the bot; nothing if it is not for it.
+Reader = Callable[[discord.Message], str]
 _LOG = logging.getLogger("errands.discord")
 
 
@@ -41,6 +45,7 @@ class Conversations:
 
     def __init__(self, engine: Engine, *, channel: str, agent: str | None, cwd: str) -> None:
         self._engine = engine
+        self._marks = Marks(engine.home.discord(channel))
         self._channel = channel
         self._agent = agent
         self._cwd = cwd
@@ -53,15 +58,47 @@ class Conversations:
     async def answer(self, message: discord.Message, text: str) -> None:
         """Send a person's message to the agent, and its answer to the channel."""
         note_presence(self._engine.home)
-        place = message.channel.id
-        async with self._turns.setdefault(place, asyncio.Lock()):
+        async with self._turn(message.channel.id):
+            await self._answer(message, text)
+
+    async def answer_missed(self, place: discord.abc.Messageable, number: int, text_for_us: Reader) -> None:
+        """Answer what was written in a channel while the bot was away; what comes now has to wait for it."""
+        async with self._turn(number):
+            after = discord.Object(self._marks.after(number))
             try:
-                self._engine.sessions.see_session(self.name(place))
-                view = send(self._engine, self._draft(message, text))
-            except ErrandsError as error:
-                await _say(message.channel, f"⚠️ {error}")
+                # One request; the newest messages, if there are more.
+                found = [each async for each in place.history(limit=MISSED, after=after, oldest_first=False)]
+            except (discord.HTTPException, aiohttp.ClientError) as error:
+                _LOG.warning("cannot read what was written in %d meanwhile: %s", number, error)
                 return
-            await self._receive(message.channel, view)
+            for message in reversed(found):
+                if text := text_for_us(message):
+                    await self._answer(message, text, is_late=True)
+
+    def has_missed(self, place: int, newest: int | None) -> bool:
+        """Return whether a channel has messages that the bot has not seen; `newest` is its last one."""
+        return newest is not None and newest > self._marks.after(place)
+
+    def _turn(self, place: int) -> asyncio.Lock:
+        return self._turns.setdefault(place, asyncio.Lock())
+
+    async def _answer(self, message: discord.Message, text: str, *, is_late: bool = False) -> None:
+        """Answer a message unless that was done; the answer to a late one is a reply, which names it."""
+        channel = message.channel
+        name = self.name(channel.id)
+        try:
+            if (task_id := self._engine.id_by_key(name)) is not None:
+                if self._engine.sessions.has_message(task_id, str(message.id)):
+                    return
+                await self._send_unsent(task_id, channel)
+            self._engine.sessions.see_session(name)
+            view = send(self._engine, self._draft(message, text))
+        except ErrandsError as error:
+            self._marks.note(channel.id, message.id)
+            await _say(channel, f"⚠️ {error}")
+            return
+        self._marks.note(channel.id, message.id)
+        await self._receive(channel, view, answers=message if is_late else None)
 
     async def catch_up(self, place_of: Places) -> None:
         """Send the answers that were not sent when the bot was last stopped."""
@@ -72,16 +109,17 @@ class Conversations:
             if (view.key or "").startswith(prefix)
             if (place := (view.key or "").removeprefix(prefix)).isdecimal()
         }
-        await asyncio.gather(
-            *(self._send_unsent(task_id, place, place_of(place)) for task_id, place in places.items())
-        )
 
-    async def _send_unsent(self, task_id: str, place: int, channel: discord.abc.Messageable) -> None:
-        async with self._turns.setdefault(place, asyncio.Lock()):
-            # A message that came meanwhile may have been answered.
-            for view in self._engine.list(Query(ids=(task_id,))):
-                if view.is_live or view.latest.retrieved_at is None:
-                    await self._receive(channel, view)
+        async def send_unsent(task_id: str, place: int) -> None:
+            async with self._turn(place):
+                await self._send_unsent(task_id, place_of(place))
+
+        await asyncio.gather(*(send_unsent(task_id, place) for task_id, place in places.items()))
+
+    async def _send_unsent(self, task_id: str, channel: discord.abc.Messageable) -> None:
+        for view in self._engine.list(Query(ids=(task_id,))):
+            if view.is_live or view.latest.retrieved_at is None:
+                await self._receive(channel, view)
 
     def interrupt(self, place: int, *, by: str) -> bool:
         """Interrupt the answer in a channel; return whether there was one."""
@@ -115,17 +153,20 @@ class Conversations:
             description=f"the conversation of {name}",
             agent=self._agent,
             created_by=person(message.author),
+            message=str(message.id),
             **self.context(message.channel.id),
         )
 
-    async def _receive(self, place: discord.abc.Messageable, view: View) -> None:
+    async def _receive(
+        self, place: discord.abc.Messageable, view: View, *, answers: discord.Message | None = None
+    ) -> None:
         """Send the answer of the latest run once it is there; it is sent again only if that failed."""
         answer = Answer()
         try:
             async with _typing(place):
                 ended = await stream_answer(self._engine, view, answer)
             mask = self._engine.mask(view.id)
-            await _say(place, mask.text(visible(answer.text)) + _ending(ended))
+            await _say(place, mask.text(visible(answer.text)) + _ending(ended), answers=answers)
             self._engine.mark_retrieved(ended)
         except (discord.HTTPException, aiohttp.ClientError) as error:
             _LOG.warning("the answer of %s could not be sent: %s", view.id, error)
@@ -172,9 +213,13 @@ def _ending(view: View) -> str:
     return f"\n⚠️ no answer: {line(view.latest.error or view.state)}"
 
 
-async def _say(place: discord.abc.Messageable, text: str) -> None:
+async def _say(place: discord.abc.Messageable, text: str, *, answers: discord.Message | None = None) -> None:
+    """Send a text in as many messages as it needs, the first one as a reply if it is to be."""
+    options: dict[str, Any] = {"allowed_mentions": discord.AllowedMentions.none(), "suppress_embeds": True}
+    reply = {} if answers is None else {"reference": answers.to_reference(fail_if_not_exists=False)}
     for piece in split(text.strip() or "-# (an empty answer)"):
-        await place.send(piece, allowed_mentions=discord.AllowedMentions.none(), suppress_embeds=True)
+        await place.send(piece, **{**options, **reply})
+        reply = {}
 
 
 @asynccontextmanager

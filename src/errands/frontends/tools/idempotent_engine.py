@@ -35,7 +35,7 @@ class IdempotentEngine:
         return await self._once(lambda key: self._engine.resume(task_id, text, **{"key": key, **options}))
 
     async def restart(self, task_id: str, /) -> View:
-        return await self._once(lambda _: self._engine.restart(task_id))
+        return await self._once(lambda key: self._engine.restart(task_id, key=key))
 
     async def _once(self, launch: Callable[[str], Awaitable[View]]) -> View:
         self._count += 1

@@ -36,14 +36,17 @@ POLL = 0.05  # seconds between two looks at the answer
 
 
 def send(engine: Engine, draft: Draft) -> View:
-    """Send a message to the conversation with the draft's key; the first one creates it."""
+    """Send a message to the conversation with the draft's key; the first one creates it.
+
+    `draft.message` identifies the message, if its frontend has ids.
+    """
     assert draft.prompt is not None
     assert draft.key is not None
     task_id = engine.id_by_key(draft.key)
     if task_id is not None:
         try:
             # The person waits for every turn: that the session is gone may be said by the run.
-            return engine.sessions.resume(task_id, draft.prompt, may_start=False)
+            return engine.sessions.resume(task_id, draft.prompt, key=draft.message, may_start=False)
         except SessionGone:
             # Its backend does not know it (any more), so it cannot be resumed.
             engine.clear([task_id])
