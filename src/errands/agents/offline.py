@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from errands.agents.session_log import SessionLog, forked
+from errands.agents.session_log import SessionLog, forked, tool_ended
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.model.errors import AgentError, BudgetExceeded
 from errands.model.text.sanitise import without_fenced
@@ -101,7 +101,7 @@ class Offline:
         context.report(Activity(kind="tool", name=_TOOL, call_id=call, text=line))
         result = await context.run_command(call, line)
         failed = result.state != "completed"
-        context.report(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=failed))
+        context.report(tool_ended(_TOOL, call, result.output, failed=failed))
         return log.add(
             run=context.run, role="tool", call=call, command=line, output=result.output,
             outcome=_outcome(result),

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from errands.ports.agent import AgentContext
 
-LONGEST_LINE = 200  # characters of a tool's arguments in an activity
-LONGEST_TEXT = 2000  # characters of the agent's words in an activity
+LONGEST_TEXT = 2000  # characters of a text in an activity
 
 INTERRUPTED = (
     "You were interrupted while you worked on the request before this one, and are running again now. A tool "
@@ -76,8 +75,16 @@ def check_settings(backend: str, settings: Mapping[str, Any]) -> None:
 
 
 def tool_started(name: str, call_id: str, arguments: Mapping[str, Any]) -> Activity:
-    text = str(arguments.get("command") or json.dumps(arguments, ensure_ascii=False))
-    return Activity(kind="tool", name=name, call_id=call_id, text=text[:LONGEST_LINE])
+    text = str(arguments.get("command") or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
+    return Activity(kind="tool", name=name, call_id=call_id, text=text[:LONGEST_TEXT])
+
+
+def tool_ended(name: str, call_id: str, content: Any, *, failed: bool) -> Activity:
+    """Return the end of a call; its content is a text, or a list of parts of which some have one."""
+    if isinstance(content, list):
+        content = "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
+    text = str(content or "")[:LONGEST_TEXT]
+    return Activity(kind="tool_end", name=name, call_id=call_id, text=text, failed=failed)
 
 
 def text_said(text: str) -> Activity:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from errands.engine.agents.sessions import Sessions
     from errands.engine.approval.ruling import Judge, Ruling, Seen
     from errands.engine.live.hub import ChangeHub, Changes
+    from errands.engine.live.reports import Reports
     from errands.engine.notices.inbox import Inbox
     from errands.engine.queue import Queue
     from errands.engine.submit.submission import Submitter
@@ -356,6 +357,13 @@ class Engine(EngineCore):
         from errands.engine.queue import Queue
 
         return Queue(self, schedules=lambda: self.schedules, rule=self._ruling)
+
+    @property
+    def reports(self) -> Reports:
+        """What views read besides single tasks: long lists, timelines, slots."""
+        from errands.engine.live.reports import Reports
+
+        return Reports(self)
 
     @property
     def tracing(self) -> Tracing:

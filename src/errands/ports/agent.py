@@ -131,7 +131,8 @@ class SoughtSession:
 class Activity:
     """One thing an agent did: it called a tool, a tool ended, it said something, it used tokens.
 
-    A `piece` is part of a text that is still being generated, if `spec.streams`; the whole follows as `text`.
+    The `text` of a tool is what it was given, that of its end what it gave. A `piece` is part of a text that
+    is still being generated, if `spec.streams`; the whole follows as `text`.
     """
 
     kind: Literal["tool", "tool_end", "text", "piece", "usage"]

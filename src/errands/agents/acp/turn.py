@@ -10,6 +10,7 @@ import time
 from acp.schema import AgentThoughtChunk, PromptResponse, ToolCallUpdate, UsageUpdate
 
 from errands.agents.acp.transcript import Piece, Transcript, edits
+from errands.agents.session_log import tool_started
 from errands.model.errors import AgentError, BudgetExceeded
 from errands.ports.agent import Activity, Decision, ToolCall
 
@@ -130,7 +131,7 @@ class Turn:
         if known is None:
             self._answering()
             self._store(self.history.pieces.index(piece))
-            self._context.report(Activity(kind="tool", name=piece["name"], call_id=piece["id"]))
+            self._context.report(tool_started(piece["name"], piece["id"], piece["arguments"]))
             self._use(tool_calls=self.usage["tool_calls"] + 1)
         if known == now:
             return

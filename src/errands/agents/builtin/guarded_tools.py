@@ -17,6 +17,7 @@ from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from errands.agents.builtin.conversation import Conversation
 from errands.agents.builtin.toolbox import hopeless, is_free
+from errands.agents.session_log import LONGEST_TEXT
 from errands.model.errors import AgentError
 from errands.ports.agent import Activity, ToolCall
 
@@ -79,8 +80,8 @@ class GuardedTools(WrapperToolset[None]):
             tool_name=name, content=content, tool_call_id=call_id, outcome="failed" if failed else "success"
         )
         self.conversation.keep(ModelRequest(parts=[part]))
-        why = str(content)[:_LONGEST_NOTE] if failed else ""
-        self.context.report(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
+        said = str(content)[:LONGEST_TEXT]
+        self.context.report(Activity(kind="tool_end", name=name, call_id=call_id, text=said, failed=failed))
         self.context.report(Activity(kind="usage", usage={"tool_calls": 1}))
 
 

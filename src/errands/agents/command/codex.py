@@ -14,7 +14,7 @@ from typing import Any
 
 from errands.agents.command.process import Process, Processes, end_strays
 from errands.agents.command.rollout import Rollouts
-from errands.agents.session_log import INTERRUPTED, text_said, tool_started
+from errands.agents.session_log import INTERRUPTED, text_said, tool_ended, tool_started
 from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Activity, Answer
 
@@ -197,4 +197,5 @@ class Turn:
                 self._context.report(tool_started(name, call, {"command": shown} if shown else {}))
             if is_over:
                 failed = item.get("status") == "failed"
-                self._context.report(Activity(kind="tool_end", name=name, call_id=call, failed=failed))
+                said = item.get("aggregated_output")
+                self._context.report(tool_ended(name, call, said, failed=failed))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from errands.agents.command.process import Process
-from errands.agents.session_log import text_said, tool_started
+from errands.agents.session_log import text_said, tool_ended, tool_started
 from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Activity, Answer, ToolCall
 
@@ -128,7 +128,7 @@ class Turn:
             case {"type": "tool_result", "tool_use_id": call_id} if call_id in self._tools:
                 failed = bool(part.get("is_error"))
                 name = self._tools.pop(call_id)
-                self._context.report(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+                self._context.report(tool_ended(name, call_id, part.get("content"), failed=failed))
 
     def _use(self, more: Mapping[str, int]) -> None:
         for name, number in more.items():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents.session_log import text_said, tool_started
+from errands.agents.session_log import text_said, tool_ended, tool_started
 from errands.model.errors import BudgetExceeded
 from errands.ports.agent import Activity
 
@@ -69,7 +69,8 @@ class Account:
             self._ended.add(call_id)
             if is_new:
                 failed = state == "error"
-                self._context.report(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+                said = part["state"].get("error" if failed else "output")
+                self._context.report(tool_ended(name, call_id, said, failed=failed))
 
 
 def entries(context: AgentContext, session: str) -> list[dict[str, Any]]:

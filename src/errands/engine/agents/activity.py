@@ -23,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Usage
 
+LONGEST_WORDS = 2000  # characters of what a call was given or gave
+LONGEST_LINE = 200  # characters of the same in the log of the run
 GATHER = 0.1  # seconds in which activities are gathered before they are written
 _LOG = logging.getLogger("errands.notes")
 
@@ -34,6 +36,7 @@ class ActivityLog:
         self._clock = engine.clock
         self._store = engine.store
         self._bell = engine.bell
+        self._mask = engine.mask(task_of(run_id)[0])
         self._run = run_id
         self._task, self._number = task_of(run_id)
         self._tools = list(tools)
@@ -46,15 +49,15 @@ class ActivityLog:
         match event.kind:
             case "tool" if event.call_id in self._unfinished:
                 self._unfinished.discard(event.call_id)  # it was noted when it began, and goes on
-                _log_line(f"[{event.name}] {event.text}".rstrip())
+                _log_line(f"[{event.name}] {event.text[:LONGEST_LINE]}".rstrip())
                 return
             case "tool":
                 self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]
                 self._count({"tool_calls": 1})
-                _log_line(f"[{event.name}] {event.text}".rstrip())
+                _log_line(f"[{event.name}] {event.text[:LONGEST_LINE]}".rstrip())
             case "tool_end":
                 if event.failed:
-                    _log_line(f"[{event.name} failed] {event.text}".rstrip())
+                    _log_line(f"[{event.name} failed] {event.text[:LONGEST_LINE]}".rstrip())
                 self._count({})
             case "usage":
                 used = {name: n for name, n in event.usage.items() if name != "tool_calls"}
@@ -65,7 +68,18 @@ class ActivityLog:
                 self._count({})
 
         if event.kind != "text":
-            self._events.append((event.kind, _detail(event), self._clock.now()))
+            self._events.append((event.kind, self._detail(event), self._clock.now()))
+
+    def _detail(self, event: Activity) -> str:
+        """Return an event as it is kept: of a call what it was given or gave, masked and clipped."""
+        if event.kind == "usage":
+            return json.dumps(dict(event.usage))
+        detail = {"call": event.call_id, "name": event.name, "failed": event.failed}
+        if event.text.strip():
+            # A secret that is cut off would not be recognised, so more is masked than is kept.
+            text = self._mask.text(event.text[: 2 * LONGEST_WORDS])
+            detail["text"] = text if len(text) <= LONGEST_WORDS else f"{text[:LONGEST_WORDS]}…"
+        return json.dumps(detail, ensure_ascii=False)
 
     def _unfinished_calls(self) -> set[str]:
         """Return the calls that an earlier process of this run began and did not end."""
@@ -101,12 +115,6 @@ class ActivityLog:
             self._events = []
         except StoreError as error:
             _LOG.warning("%s", error)
-
-
-def _detail(event: Activity) -> str:
-    if event.kind == "usage":
-        return json.dumps(dict(event.usage))
-    return json.dumps({"call": event.call_id, "name": event.name, "failed": event.failed})
 
 
 def _log_line(line: str) -> None:

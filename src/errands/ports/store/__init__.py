@@ -12,6 +12,7 @@ from errands.model.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
     from typing import Protocol
 
     from errands.model.run import Run
@@ -56,6 +57,10 @@ class Query:
     owner: str | None = None
     parent: str | None = None
     ids: tuple[str, ...] | None = None
+    text: str | None = None  # in its id, description or command, whatever the case of its letters
+    kind: str | None = None
+    lane: str | None = None
+    since: datetime | None = None  # what had not ended by then
     limit: int | None = None
     before: str | None = None
     with_commands: bool = True  # whether to list the commands that agents ran, too

@@ -1,10 +1,91 @@
-"""The part of the store that views and metrics read: what changed, rows of lists, and totals."""
+"""The part of the store that views and metrics read: what changed, rows of lists, bars, slots and totals."""
 
 from __future__ import annotations
 
+from errands.model.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from datetime import datetime
+    from typing import Literal, Protocol
+
+    from errands.model.schedule.slot_record import Slot
+    from errands.ports.store import Query
+
+    # What the rows of a timeline stand for.
+    Group = Literal["lane", "name", "batch"]
+
+LONGEST_TEXT = 256  # characters of a row's texts
+
+
+@record
+class TaskRow:
+    """A task in a long list: what is needed to draw a line, to sort and to filter, and nothing else."""
+
+    id: str
+    kind: str
+    state: str
+    title: str  # the beginning of its description or command
+    lane: str
+    run: int  # the number of its latest run, 0 before the first
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    failure: str | None = None
+    summary: str = ""
+    next_at: datetime | None = None  # when it starts, if that is known
+    is_paused: bool = False  # or held, if it is pending
+    is_stopping: bool = False
+    waits: int = 0  # for how many tasks
+    waiting: str | None = None  # what a running agent waits for
+
+
+@record
+class Bar:
+    """One bar of a timeline: runs of a group that overlap, by step of the window and by time.
+
+    `state` is the worst of theirs, and `task_id` one of those tasks.
+    """
+
+    group: str
+    first: int
+    last: int
+    runs: int
+    state: str
+    started_at: datetime
+    ended_at: datetime
+    task_id: str
+
+
+@record
+class RunTotal:
+    """How many runs with these labels have ended since the store was made, and how long they took.
+
+    `le` is the upper bound of their bucket in seconds, infinite for the last one, and 0 for runs that never
+    started.
+    """
+
+    kind: str
+    lane: str
+    state: str
+    failure: str
+    le: float
+    runs: int
+    seconds: float
+
+
+@record
+class Total:
+    """Another number that only grows: answers by `state`, notices by channel (`kind`) and `state`, usage."""
+
+    name: str
+    kind: str
+    state: str
+    count: int
+
+
+if TYPE_CHECKING:
 
     class ReportStore(Protocol):
         def data_version(self) -> tuple[int, int]:
@@ -12,3 +93,23 @@ if TYPE_CHECKING:
 
         def running_ids(self) -> list[str]:
             """Return the ids of the running runs, as cheaply as a view can ask many times a second."""
+
+        def rows(self, query: Query) -> list[TaskRow]:
+            """List tasks as light rows, newest first."""
+
+        def bars(self, *, since: datetime, until: datetime, steps: int, group: Group) -> list[Bar]:
+            """Return the runs that were running in a window, in bars that do not overlap within a group."""
+
+        def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
+            """Return the latest records of slots of every recurring task that has not ended, newest first."""
+
+        # Numbers that never fall, whatever is removed.
+        def run_totals(self) -> list[RunTotal]: ...
+        def totals(self) -> list[Total]: ...
+
+        # Gauges.
+        def waiting_notices(self) -> dict[str, int]:
+            """Return how many notices wait to be sent, by channel; those that wait for their owner apart."""
+
+        def oldest_ready(self) -> datetime | None:
+            """Return when the oldest run that could start was queued."""

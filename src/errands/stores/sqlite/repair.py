@@ -19,7 +19,7 @@ from errands.stores.sqlite.connection import Connection
 _TABLES = (
     "tasks", "runs", "waits", "approvals", "past_approvals", "always", "environments", "events", "outbox",
     "templates", "sessions", "messages", "exchanges", "parent_sessions", "remnants", "hearings", "slots",
-    "watches", "signals", "refusals", "lanes",
+    "watches", "signals", "refusals", "lanes", "run_totals", "totals",
 )  # fmt: skip
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends
 

@@ -1,11 +1,37 @@
-"""What views and metrics read: what changed, rows of lists, and totals."""
+"""What views and metrics read: what changed, the story of a task, rows of lists, bars, slots and totals."""
 
 from __future__ import annotations
 
-from errands.stores.sqlite.table import Table
+from errands.model.run import Event
+from errands.model.schedule.slot_record import Slot
+from errands.model.states import ENDED
+from errands.ports.store.reports import LONGEST_TEXT, Bar, RunTotal, TaskRow, Total
+from errands.stores.sqlite.columns import maybe_moment, micros, moment
+from errands.stores.sqlite.views import SHOWN_STATE, ViewRows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from errands.ports.store import Query
+    from errands.ports.store.reports import Group
+
+_ROW = f"""
+    tasks.id, tasks.kind, {SHOWN_STATE},
+    substr(iif(tasks.description IN ('', tasks.name), tasks.command, tasks.description), 1, {LONGEST_TEXT}),
+    tasks.lane, coalesce(runs.number, 0), tasks.created_at, runs.started_at, runs.completed_at,
+    runs.exit_code, runs.failure, substr(runs.summary, 1, {LONGEST_TEXT}),
+    coalesce(hearings.next_at, runs.not_before),
+    coalesce(runs.paused_at IS NOT NULL, 0), coalesce(runs.stop_requested_at IS NOT NULL, 0),
+    coalesce(runs.waits, 0), exchanges.waiting
+"""
+# The worse of two ends is what a bar of several runs shows.
+_RANKS = ("skipped", "completed", "cancelled", "pending", "running", "failed")
+_GROUPS = {"lane": "runs.lane", "name": "tasks.name", "batch": "coalesce(tasks.batch, '')"}
 
 
-class ReportRows(Table):
+class ReportRows(ViewRows):
     def data_version(self) -> tuple[int, int]:
         return int(self.db.read("PRAGMA data_version")[0][0]), self.db.own_changes
 
@@ -17,3 +43,164 @@ class ReportRows(Table):
             WHERE runs.state IN ('pending', 'running') AND runs.state = 'running'
             """
         )
+
+    def events(self, task_id: str) -> list[Event]:
+        rows = self.db.read(
+            """
+            WITH story (run, name, at, detail, rank) AS (
+                SELECT number, 'queued', created_at, cause, 0 FROM runs WHERE task = :task
+                UNION ALL
+                SELECT 1, 'variables removed', created_at, removed, 0.1 FROM tasks
+                WHERE seq = :task AND removed <> ''
+                UNION ALL
+                SELECT run, 'proposed', asked_at, '', 0.2 FROM approvals
+                WHERE task = :task AND (at IS NULL OR at <> asked_at)
+                UNION ALL
+                SELECT run, CASE state WHEN 'refused' THEN 'rejected' WHEN 'expired' THEN state
+                                       ELSE 'approved' END,
+                       at, trim('by ' || by || ' (' || door || ') ' || note), 0.2
+                FROM approvals WHERE task = :task AND by IS NOT NULL  -- what was granted may be void since
+                UNION ALL
+                SELECT number, 'started', started_at, '', 1 FROM runs
+                WHERE task = :task AND started_at IS NOT NULL
+                UNION ALL
+                SELECT number, 'stop requested', stop_requested_at, stop_by, 2 FROM runs
+                WHERE task = :task AND stop_requested_at IS NOT NULL
+                UNION ALL
+                SELECT run, name, at, detail, iif(name = 'drifted', 0.2, 3) FROM events WHERE task = :task
+                UNION ALL
+                SELECT number, state, completed_at, coalesce(error, ''), 4 FROM runs
+                WHERE task = :task AND completed_at IS NOT NULL
+            )
+            SELECT run, name, at, detail FROM story ORDER BY run, rank, at, name
+            """,
+            {"task": self.task_seq(task_id)},
+        )
+        return [
+            Event(seq=seq, task_id=task_id, run=run, name=name, at=moment(at), detail=detail)
+            for seq, (run, name, at, detail) in enumerate(rows, start=1)
+        ]
+
+    def rows(self, query: Query) -> list[TaskRow]:
+        source, where, values = self.selection(query)
+        sql = f"""
+            SELECT {_ROW} FROM {source} LEFT JOIN exchanges ON exchanges.run = runs.seq
+            LEFT JOIN hearings ON tasks.standing IS NOT NULL AND hearings.task = tasks.seq {where}
+        """
+        return [_row(*row) for row in self.db.read(sql, values)]
+
+    def bars(self, *, since: datetime, until: datetime, steps: int, group: Group) -> list[Bar]:
+        start, end, ranks = (
+            micros(since),
+            micros(until),
+            " ".join(f"WHEN '{state}' THEN {rank}" for rank, state in enumerate(_RANKS)),
+        )
+        step = max(1, (end - start) // steps)
+        # Ended runs by the index of their ends, live ones by theirs; what never started has no bar.
+        rows = self.db.read(
+            f"""
+            WITH seen AS (
+                SELECT seq FROM runs INDEXED BY runs_ended WHERE completed_at >= :start
+                UNION ALL
+                SELECT seq FROM runs INDEXED BY one_live_run WHERE state IN ('pending', 'running')
+            )
+            SELECT grp, low, high, count(*), max(rank), min(began), max(coalesce(ended, :end)), max(id)
+            FROM (
+                SELECT {_GROUPS[group]} AS grp, tasks.id AS id, runs.started_at AS began,
+                       runs.completed_at AS ended, CASE runs.state {ranks} END AS rank,
+                       (max(runs.started_at, :start) - :start) / :step AS low,
+                       (min(coalesce(runs.completed_at, :end), :end) - :start) / :step AS high
+                FROM seen CROSS JOIN runs ON runs.seq = seen.seq CROSS JOIN tasks ON tasks.seq = runs.task
+                WHERE runs.started_at < :end
+            ) GROUP BY grp, low, high ORDER BY grp, low, high
+            """,
+            {"start": start, "end": end, "step": step},
+        )
+        return _merged([Bar(
+            group=grp, first=low, last=high, runs=count, state=_RANKS[rank], started_at=moment(began),
+            ended_at=moment(ended), task_id=task_id,
+        ) for grp, low, high, count, rank, began, ended, task_id in rows])  # fmt: skip
+
+    def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
+        rows = self.db.read(
+            """
+            SELECT id, slot, until, count, outcome, reason, run, at FROM (
+                SELECT tasks.id, slots.*,
+                       row_number() OVER (PARTITION BY slots.task ORDER BY slot DESC) AS place
+                FROM tasks INDEXED BY tasks_standing JOIN slots ON slots.task = tasks.seq
+                WHERE tasks.standing IS NOT NULL AND tasks.state IN ('proposed', 'active', 'paused')
+            ) WHERE place <= ? ORDER BY id, slot DESC
+            """,
+            (limit,),
+        )
+        found: dict[str, list[Slot]] = {}
+        for task_id, slot, until, count, outcome, reason, run, at in rows:
+            found.setdefault(task_id, []).append(Slot(
+                slot=moment(slot), until=moment(until), count=count, outcome=outcome, reason=reason, run=run,
+                at=moment(at),
+            ))  # fmt: skip
+        return found
+
+    def run_totals(self) -> list[RunTotal]:
+        rows = self.db.read("SELECT kind, lane, state, failure, le, n, seconds FROM run_totals")
+        return [
+            RunTotal(kind=kind, lane=lane, state=state, failure=failure, le=le, runs=n, seconds=seconds)
+            for kind, lane, state, failure, le, n, seconds in rows
+        ]
+
+    def totals(self) -> list[Total]:
+        rows = self.db.read("SELECT name, kind, state, n FROM totals")
+        return [Total(name=name, kind=kind, state=state, count=n) for name, kind, state, n in rows]
+
+    def waiting_notices(self) -> dict[str, int]:
+        return dict(
+            self.db.read(
+                """
+                SELECT channel, count(*) FROM outbox INDEXED BY outbox_queues
+                WHERE state = 'waiting' AND channel <> 'inbox' GROUP BY channel
+                """
+            )
+        )
+
+    def oldest_ready(self) -> datetime | None:
+        rows = self.db.read(
+            """
+            SELECT min(created_at) FROM runs INDEXED BY runs_ready
+            WHERE state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL AND paused_at IS NULL
+            """
+        )
+        return maybe_moment(rows[0][0])
+
+
+def _row(
+    task_id: str, kind: str, state: str, title: str, lane: str, run: int, created_at: int,
+    started_at: int | None, ended_at: int | None, exit_code: int | None, failure: str | None,
+    summary: str | None, next_at: int | None, is_paused: int, is_stopping: int, waits: int,
+    waiting: str | None,
+) -> TaskRow:  # fmt: skip
+    is_over = state in ENDED
+    return TaskRow(
+        id=task_id, kind=kind, state=state, title=title, lane=lane, run=run, created_at=moment(created_at),
+        started_at=maybe_moment(started_at), ended_at=maybe_moment(ended_at), exit_code=exit_code,
+        failure=failure, summary=summary or "", next_at=None if is_over else maybe_moment(next_at),
+        is_paused=bool(is_paused), is_stopping=bool(is_stopping) and not is_over, waits=waits,
+        waiting=None if is_over else waiting,
+    )  # fmt: skip
+
+
+def _merged(bars: Sequence[Bar]) -> list[Bar]:
+    """Merge the bars of a group that begin where another one has not ended."""
+    found: list[Bar] = []
+    for bar in bars:
+        last = found[-1] if found else None
+        if last is None or last.group != bar.group or bar.first > last.last:
+            found.append(bar)
+            continue
+        worse = max(last.state, bar.state, key=_RANKS.index)
+        found[-1] = Bar(
+            group=bar.group, first=last.first, last=max(last.last, bar.last), runs=last.runs + bar.runs,
+            state=worse, started_at=min(last.started_at, bar.started_at),
+            ended_at=max(last.ended_at, bar.ended_at),
+            task_id=bar.task_id if bar.state == worse else last.task_id,
+        )  # fmt: skip
+    return found

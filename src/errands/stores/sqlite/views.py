@@ -5,8 +5,7 @@ from __future__ import annotations
 from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
 from errands.model.limits import LaneWidth
-from errands.model.run import Event
-from errands.model.states import OPEN
+from errands.model.states import ENDED, OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.ports.rundir import LOG
 from errands.ports.store import MOST_IDS
@@ -64,7 +63,7 @@ _STANDING = """
     END
 """
 # The state of a task as people call it: the state of its run, or its own.
-_STATE = (
+SHOWN_STATE = (
     "CASE WHEN tasks.standing IS NOT NULL OR tasks.state IN ('proposed', 'rejected') THEN tasks.state "
     "WHEN runs.cause = 'resume' AND runs.state IN ('pending', 'running') THEN 'resumed' "
     "ELSE runs.state END"
@@ -90,6 +89,12 @@ _ID, _TASK_STATE, _CREATED_AT = (_VIEW.place(name) for name in ("id", "task_stat
 
 class ViewRows(Table):
     def views(self, query: Query) -> list[View]:
+        source, where, values = self.selection(query)
+        rows = self.db.read(f"SELECT {_COLUMNS} FROM {source}{_SPOKEN}{_HEARD} {where}", values)
+        return [view for row in rows if (view := self._readable(row)) is not None]
+
+    def selection(self, query: Query) -> tuple[str, str, list[Any]]:
+        """Return the tables of a query, its conditions with order and limit, and their values."""
         where: list[str] = []
         values: list[Any] = []
         source = _ALL
@@ -106,7 +111,7 @@ class ViewRows(Table):
             where.append("tasks.owner = ?")
             values.append(query.owner)
         if query.states:
-            where.append(f"{_STATE} IN ({marks(query.states)})")
+            where.append(f"{SHOWN_STATE} IN ({marks(query.states)})")
             values += query.states
             if all(state in OPEN for state in query.states):
                 # Live runs are few: start from their partial index instead of walking every task.
@@ -127,15 +132,28 @@ class ViewRows(Table):
         if query.before is not None:
             where.append("tasks.seq < (SELECT seq FROM tasks WHERE id = ?)")
             values.append(query.before)
-        rows = self.db.read(
-            f"""
-            SELECT {_COLUMNS} FROM {source}{_SPOKEN}{_HEARD}
-            {"WHERE " + " AND ".join(where) if where else ""}
-            ORDER BY tasks.seq DESC LIMIT ?
-            """,
-            (*values, -1 if query.limit is None else query.limit),
-        )
-        return [view for row in rows if (view := self._readable(row)) is not None]
+        if query.kind is not None:
+            where.append("tasks.kind = ?")
+            values.append(query.kind)
+        if query.lane is not None:
+            where.append("tasks.lane = ?")
+            values.append(query.lane)
+        if query.since is not None:
+            ended = "runs.completed_at >= ?"
+            where.append(ended if _are_ended(query.states) else f"(runs.completed_at IS NULL OR {ended})")
+            values.append(micros(query.since))
+            if _are_ended(query.states) and query.ids is None:
+                source = "runs INDEXED BY runs_ended CROSS JOIN tasks ON tasks.seq = runs.task"
+                where.append("tasks.run = runs.seq")
+        if query.text is not None:
+            where.append(
+                "(tasks.id LIKE ? ESCAPE '!' OR tasks.description LIKE ? ESCAPE '!' "
+                "OR tasks.command LIKE ? ESCAPE '!')"
+            )
+            values += [_like(query.text)] * 3
+        values.append(-1 if query.limit is None else query.limit)
+        text = f"WHERE {' AND '.join(where)} " if where else ""
+        return source, f"{text}ORDER BY tasks.seq DESC LIMIT ?", values
 
     def _has_unrun_proposals(self) -> bool:
         """Return whether recurring tasks that never ran wait for approval: they have no live run."""
@@ -235,43 +253,6 @@ class ViewRows(Table):
             found.update(self.db.read(sql, some))
         return found
 
-    def events(self, task_id: str) -> list[Event]:
-        rows = self.db.read(
-            """
-            WITH story (run, name, at, detail, rank) AS (
-                SELECT number, 'queued', created_at, cause, 0 FROM runs WHERE task = :task
-                UNION ALL
-                SELECT 1, 'variables removed', created_at, removed, 0.1 FROM tasks
-                WHERE seq = :task AND removed <> ''
-                UNION ALL
-                SELECT run, 'proposed', asked_at, '', 0.2 FROM approvals
-                WHERE task = :task AND (at IS NULL OR at <> asked_at)
-                UNION ALL
-                SELECT run, CASE state WHEN 'refused' THEN 'rejected' WHEN 'expired' THEN state
-                                       ELSE 'approved' END,
-                       at, trim('by ' || by || ' (' || door || ') ' || note), 0.2
-                FROM approvals WHERE task = :task AND by IS NOT NULL  -- what was granted may be void since
-                UNION ALL
-                SELECT number, 'started', started_at, '', 1 FROM runs
-                WHERE task = :task AND started_at IS NOT NULL
-                UNION ALL
-                SELECT number, 'stop requested', stop_requested_at, stop_by, 2 FROM runs
-                WHERE task = :task AND stop_requested_at IS NOT NULL
-                UNION ALL
-                SELECT run, name, at, detail, iif(name = 'drifted', 0.2, 3) FROM events WHERE task = :task
-                UNION ALL
-                SELECT number, state, completed_at, coalesce(error, ''), 4 FROM runs
-                WHERE task = :task AND completed_at IS NOT NULL
-            )
-            SELECT run, name, at, detail FROM story ORDER BY run, rank, at, name
-            """,
-            {"task": self.task_seq(task_id)},
-        )
-        return [
-            Event(seq=seq, task_id=task_id, run=run, name=name, at=moment(at), detail=detail)
-            for seq, (run, name, at, detail) in enumerate(rows, start=1)
-        ]
-
     def counts(self) -> dict[str, int]:
         rows = self.db.read(
             """
@@ -362,6 +343,15 @@ class ViewRows(Table):
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
         run_id = f"{task_id}.{row[0]}"
         return _RUN.read(row, run_id, f"{self.runs_dir}/{run_id}/{LOG}")
+
+
+def _are_ended(states: Sequence[str]) -> bool:
+    return bool(states) and all(state in ENDED for state in states)
+
+
+def _like(text: str) -> str:
+    """Return the pattern of texts that contain this one, letter by letter."""
+    return f"%{text.replace('!', '!!').replace('%', '!%').replace('_', '!_')}%"
 
 
 def _standing_view(state: str, *columns: Any) -> RecurringView:

@@ -6,6 +6,7 @@ What does not fit is counted, never hidden silently.
 
 from __future__ import annotations
 
+from errands.engine.text_mask import TextMask
 from errands.frontends.cli.display.format import (
     age,
     how_to_answer,
@@ -19,7 +20,6 @@ from errands.frontends.cli.display.format import (
     state_word,
     took_text,
 )
-from errands.frontends.cli.display.masking import TextMask
 from errands.model.limits import UNKNOWN_LANE
 from errands.model.record import record
 from errands.model.states import ENDED, LIVE, OPEN, STANDING
@@ -172,7 +172,7 @@ def _columns(wanted: Wanted) -> list[Column]:
 
 
 def _rows(context: Context, wanted: Wanted, views: Sequence[View]) -> list[list[str | Cell]]:
-    at, cover, ids = now(), TextMask(context), [view.id for view in views]
+    at, cover, ids = now(), TextMask(context.engine, context.environ), [view.id for view in views]
     return [[_cell(context, name, view, ids, cover, at) for name in wanted.columns] for view in views]
 
 

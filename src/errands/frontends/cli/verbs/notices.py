@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.engine.text_mask import TextMask
 from errands.frontends.cli.display.format import age, how_to_answer, id_cell, now
-from errands.frontends.cli.display.masking import TextMask
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import answerable
 from errands.model.errors import NotFound
@@ -55,7 +55,7 @@ def notices(context: Context, arguments: Arguments) -> int:
             context.print_json(facts)
         return 0
     # No titles: a notice reads as a sentence, only aligned with the others.
-    cover = TextMask(context)
+    cover = TextMask(context.engine, context.environ)
     ids = list(dict.fromkeys(notice.run_id.partition(".")[0] for notice in found))
     _, *lines = table(COLUMNS, [_row(context, cover, notice, ids) for notice in found], context.look)
     reasons = _reasons(found)

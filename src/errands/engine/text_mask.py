@@ -7,17 +7,17 @@ from errands.model.text.secrets import is_credential, may_have_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
+    from collections.abc import Mapping
+
+    from errands.engine.core import EngineCore
 
 
 class TextMask:
     """Masks the texts of many tasks; a command often contains the value of a variable."""
 
-    def __init__(self, context: Context) -> None:
-        self._engine = context.engine
-        self._values = [
-            value.strip() for name, value in context.environ.items() if is_credential(name, value)
-        ]
+    def __init__(self, engine: EngineCore, environ: Mapping[str, str]) -> None:
+        self._engine = engine
+        self._values = [value.strip() for name, value in environ.items() if is_credential(name, value)]
 
     def text(self, task_id: str, text: str) -> str:
         if not may_have_secret(text) and not any(value in text for value in self._values):

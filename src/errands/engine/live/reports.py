@@ -1,0 +1,63 @@
+"""What views read besides single tasks: long lists in light rows, timelines and slots."""
+
+from __future__ import annotations
+
+import os
+
+from errands.engine.text_mask import TextMask
+from errands.model.errors import BadValue
+from errands.model.record import evolve
+from errands.model.text.sanitise import line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.engine.core import EngineCore
+    from errands.model.schedule.slot_record import Slot
+    from errands.ports.store import Query
+    from errands.ports.store.reports import Bar, Group, TaskRow
+
+# Bytes of a row's texts: a list of ten thousand tasks is read, and sent to a page, as a whole.
+TITLE, SUMMARY, LANE = 64, 40, 32
+MOST_STEPS = 2000
+
+
+class Reports:
+    def __init__(self, core: EngineCore) -> None:
+        self._core = core
+
+    def rows(self, query: Query) -> list[TaskRow]:
+        """List tasks as light rows, newest first; their texts are masked, safe to show, and short."""
+        mask = TextMask(self._core, os.environ)
+        return [
+            evolve(
+                row,
+                title=_short(mask.text(row.id, row.title), TITLE),
+                summary=_short(mask.text(row.id, row.summary), SUMMARY),
+                lane=_short(row.lane, LANE),
+            )
+            for row in self._core.store.rows(query)
+        ]
+
+    def timeline(
+        self, *, since: datetime, until: datetime, steps: int = 200, group: Group = "lane"
+    ) -> list[Bar]:
+        """Return what ran in a window as bars on `steps` places; runs of a group that overlap are one."""
+        if until <= since:
+            raise BadValue(f"a timeline must end after it begins, not at {until} after {since}")
+        if not 1 <= steps <= MOST_STEPS:
+            raise BadValue(f"steps must be between 1 and {MOST_STEPS} (got {steps})")
+        return self._core.store.bars(since=since, until=until, steps=steps, group=group)
+
+    def recent_slots(self, *, limit: int = 20) -> dict[str, list[Slot]]:
+        """Return what became of the latest slots of every recurring task, newest first."""
+        return self._core.store.recent_slots(limit=limit)
+
+
+def _short(text: str, most: int) -> str:
+    """Return a text on one line that takes at most this many bytes in JSON."""
+    text = line(text)[:most]
+    while text and len(text.encode("utf-8", "replace")) + text.count('"') + text.count("\\") > most:
+        text = text[:-1]
+    return text
