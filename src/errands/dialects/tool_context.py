@@ -101,6 +101,7 @@ class ToolContext:
             "batch": None if caller.message is None else f"{caller.session or ''}:{caller.message}",
             "created_by": caller.actor,
             "door": caller.door,
+            "within": caller.cwd,
         }
         said |= {name: value for name, value in more.items() if value is not None}
         return {name: value for name, value in said.items() if value is not None}

@@ -110,6 +110,23 @@ async def test_repositories_and_settings_below_the_top_cannot_be_changed(
     assert task.state == "failed"
 
 
+@walled
+@pytest.mark.spec("A2")
+async def test_work_in_another_project_than_the_callers_waits_for_approval(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    for name in ("mine/sub", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "mine" / ".git").mkdir()
+
+    def verdict(cwd: str, line: str = "make") -> str:
+        draft = Draft(command=line, cwd=str(tmp_path / cwd), within=str(tmp_path / "mine" / "sub"))
+        return engine.engine.judge(draft).verdict
+
+    assert [verdict("mine"), verdict("mine/sub"), verdict("other")] == ["contained", "contained", "ask"]
+    assert verdict("other", "ls") == "auto"
+
+
 def test_packages_are_not_searched_for_repositories_and_the_nearest_are_found_first(tmp_path: Path) -> None:
     for name in ("a/.git", "b/c/.git", "node_modules/x/.vscode", ".git/modules/.git"):
         (tmp_path / name).mkdir(parents=True)

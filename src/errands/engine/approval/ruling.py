@@ -102,7 +102,7 @@ class Judge:
             input=draft.input,
             watch=watch,
         )
-        return self._judged(action, environ, seen, draft.sandbox)
+        return self._judged(action, environ, seen, draft.sandbox, draft.within)
 
     def rule_again(self, action: Action, environ: Mapping[str, str]) -> Ruling:
         """Judge what a task would run now, in the environment it was submitted with."""
@@ -124,7 +124,14 @@ class Judge:
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
         return evolve(ruling, action=action, digest=digest(action, evidence))
 
-    def _judged(self, action: Shell, environ: Mapping[str, str], seen: Seen, walls: Walls = "none") -> Ruling:
+    def _judged(
+        self,
+        action: Shell,
+        environ: Mapping[str, str],
+        seen: Seen,
+        walls: Walls = "none",
+        within: str | None = None,
+    ) -> Ruling:
         variables = {**environ, **action.env} if action.env else environ
         place = (action.cwd, *(variables.get(name) for name in LocalWorkspace.VARIABLES))
         if place not in seen:
@@ -149,6 +156,8 @@ class Judge:
         if judgement.verdict == "contained":
             path = variables.get("PATH", DEFAULT_PATH)
             judgement = self._walled(judgement, action, witness.project, path)
+        if judgement.verdict == "contained" and within is not None:
+            judgement = _kept_within(judgement, witness.project, LocalWorkspace(within, variables))
         if judgement.verdict == "ask" and judgement.uncovered:
             more = tuple(Reason(text=text, kind="script") for text in judgement.uncovered)
             judgement = evolve(judgement, reasons=(*judgement.reasons, *more))
@@ -283,6 +292,14 @@ def denied(judgement: Judgement) -> Denied:
     return Denied(
         f"not allowed: {'; '.join(forbidden)}; the rules are approval.deny in `errands config show`"
     )
+
+
+def _kept_within(judgement: Judgement, project: str, caller: LocalWorkspace) -> Judgement:
+    """Let a person decide about work in another project than the caller's, all of which it could change."""
+    if is_within(os.path.realpath(project), caller.real(caller.project)):
+        return judgement
+    reason = Reason(text=f"works in {project}, outside of the project {caller.project}", kind="write")
+    return evolve(judgement, verdict="ask", reasons=(*judgement.reasons, reason))
 
 
 def _is_safe(entry: str, project: str) -> bool:

@@ -87,6 +87,7 @@ class Draft:
     consent: Consent = "none"
     door: str = "python"
     propose: bool = False
+    within: str | None = None
 
 
 BLANK = Draft()

@@ -253,6 +253,8 @@ OPTIONS = (
             choices=CONSENTS, group="caller", saved=False),
     _option("door", "label", "", "the frontend it came through", group="caller", saved=False),
     _option("propose", "flag", "", "wait for approval even if it is harmless", group="caller", saved=False),
+    _option("within", "label", "", "a directory of the project that the caller works in", group="caller",
+            saved=False),
 )  # fmt: skip
 BY_NAME = {option.name: option for option in OPTIONS}
 # What can be changed before a task starts; not what it waits for, nor what makes it one task and no other.

@@ -76,6 +76,7 @@ class CommonOptions(TypedDict, total=False):
     consent: Consent
     door: str
     propose: bool
+    within: str | None
 
 
 class TaskOptions(CommonOptions, total=False):
