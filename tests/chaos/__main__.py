@@ -19,7 +19,7 @@ from tests.chaos.round import play
 from tests.chaos.subject import can_have_small_disk
 
 SEEDS, TASKS, KILLS = 50, 5000, 1000
-SMOKE = (3, 180, 30)
+SMOKE = (1, 60, 10)
 
 
 def main() -> int:
@@ -76,7 +76,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", type=int, help=f"tasks over all rounds (default {TASKS})")
     parser.add_argument("--kills", type=int, help=f"kills over all rounds (default {KILLS})")
     parser.add_argument(
-        "--smoke", action="store_true", help="a short run: {} seeds, {} tasks, {} kills".format(*SMOKE)
+        "--smoke", action="store_true", help="a short run: {} seed, {} tasks, {} kills".format(*SMOKE)
     )
     parser.add_argument(
         "--scenario", choices=scenarios.PLANS, help="play one small plan instead of seeded ones"

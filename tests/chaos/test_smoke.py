@@ -1,4 +1,4 @@
-"""A minute of chaos: a few of the seeds that `make chaos` runs."""
+"""A round of chaos: one of the seeds that `make chaos` runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_nothing_is_lost_doubled_or_left_behind() -> None:
     verdict = run_harness("--smoke")
 
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
-    assert int(re.findall(r"^kills +(\d+)$", verdict.stdout, re.MULTILINE)[0]) >= 30
+    assert int(re.findall(r"^kills +(\d+)$", verdict.stdout, re.MULTILINE)[0]) >= 10
 
 
 def test_a_seed_gives_the_same_plan_every_time() -> None:
