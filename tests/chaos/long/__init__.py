@@ -1,1 +1,1 @@
-"""Minutes of chaos, which `make test-chaos` runs: more seeds, and engines that the harness must find broken."""
+"""Minutes of chaos for `make test-chaos`: more seeds, and engines that the harness must find broken."""

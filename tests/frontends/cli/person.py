@@ -1,18 +1,18 @@
-"""A person who types commands: real processes of the installed program, on a home of their own."""
+"""A person who types commands: real processes, on a home of their own."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-COMMAND = [sys.executable, "-m", "errands"]
+from tests.frontends.cli.commands import COMMAND as COMMAND
+from tests.frontends.cli.commands import run
+
 STARTS = (("run",), ("restart",), ("template", "run"))
 
 
@@ -66,14 +66,11 @@ class Person:
             words = (words[0], "--yes", *words[1:])
         elif yes and words[:2] in STARTS:
             words = (*words[:2], "--yes", *words[2:])
-        done = subprocess.run(
-            [*COMMAND, *words],
-            input=given.encode() if isinstance(given, str) else given,
-            capture_output=True,
+        done = run(
+            words,
+            given=given.encode() if isinstance(given, str) else given,
             cwd=cwd or self.cwd,
-            env={**self.environ, **environ},
-            timeout=60,
-            check=False,
+            environ={**self.environ, **environ},
         )
         answer = Answer(
             out=done.stdout.decode("utf-8", "surrogateescape"),

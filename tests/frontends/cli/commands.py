@@ -1,0 +1,105 @@
+"""Commands of `errands`, each in a process of its own that is forked from a loaded one (`loaded.py`)."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.frontends.cli import loaded
+
+COMMAND = [sys.executable, "-m", "errands"]
+ROOT = Path(__file__).parents[3]
+WITHIN = 60.0  # seconds
+_AT_START = ("PYTHON", "LANG", "LC_")  # variables that an interpreter reads when it starts
+
+
+def run(
+    words: Sequence[str], *, given: bytes, cwd: Path, environ: Mapping[str, str]
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end; return what it printed and its exit code."""
+    request = json.dumps({"words": words, "cwd": str(cwd), "environ": dict(environ)}).encode()
+    if len(request) > loaded.LARGEST or _read_at_start(environ) != _read_at_start(os.environ):
+        return subprocess.run(
+            [*COMMAND, *words],
+            input=given,
+            capture_output=True,
+            cwd=cwd,
+            env=environ,
+            timeout=WITHIN,
+            check=False,
+        )
+    pipes = [os.pipe() for _ in range(loaded.FILES)]
+    (its_input, write), (out, its_output), (err, its_errors), (status, its_report) = pipes
+    theirs = [its_input, its_output, its_errors, its_report]
+    socket.send_fds(_loaded(), [request], theirs)
+    for file in theirs:
+        os.close(file)
+    said = _converse(write, given, {out: b"", err: b"", status: b""})
+    code = int(said[status].split()[1])
+    return subprocess.CompletedProcess([*COMMAND, *words], code, said[out], said[err])
+
+
+def _converse(write: int, given: bytes, said: dict[int, bytes]) -> dict[int, bytes]:
+    """Write all input and read all that comes until the end of all files, as subprocess does."""
+    deadline = time.monotonic() + WITHIN
+    with selectors.DefaultSelector() as selector:
+        for file in said:
+            selector.register(file, selectors.EVENT_READ)
+        os.set_blocking(write, False)
+        selector.register(write, selectors.EVENT_WRITE)
+        while files := [key.fd for key in selector.get_map().values()]:
+            for key, _ in selector.select(deadline - time.monotonic()):
+                file, is_over = key.fd, False
+                if file == write:
+                    try:
+                        given = given[os.write(write, given[:65536]) :]
+                    except BrokenPipeError:
+                        given = b""
+                    is_over = not given
+                else:
+                    piece = os.read(file, 65536)
+                    said[file] += piece
+                    is_over = not piece
+                if is_over:
+                    selector.unregister(file)
+                    os.close(file)
+            if time.monotonic() > deadline:
+                for file in files:
+                    os.close(file)
+                *_, status = said.values()
+                os.kill(int(status.split()[0]), signal.SIGKILL)
+                raise AssertionError(f"it did not end within {WITHIN:g} s: {said}")
+    return said
+
+
+@functools.cache
+def _loaded() -> socket.socket:
+    """Start the loaded process; it ends when this one does."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    os.set_inheritable(its.fileno(), True)
+    # Without the marks of a test's own processes, which are killed at its end.
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ERRANDS_")}
+    os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", loaded.__name__, str(its.fileno())],
+        {**environ, "PYTHONPATH": str(ROOT)},
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        ],
+    )
+    its.close()
+    return ours
+
+
+def _read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith(_AT_START)}
