@@ -25,7 +25,7 @@ BREAKAGES = [
         "L28",
         "a new daemon does not tell a paused run to continue",
         file="engine/daemon/supervisor.py",
-        old="            self._told[run.id] = None\n",
+        old="            watched.is_paused = None\n",
         new="            pass\n",
         test="engine/test_queue.py::test_a_paused_task_is_continued_by_the_next_daemon",
     ),

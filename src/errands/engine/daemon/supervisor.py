@@ -1,7 +1,7 @@
 """The supervisor: turns what the runner reports into state, exactly once.
 
 Reports wait here until the transaction that records them is committed; while the store cannot be written they
-keep waiting, so a full disk delays the truth and loses none of it.
+keep waiting, so a full disk delays what is recorded and loses nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,23 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("errands.supervisor")
 AGENT_RETRY = Retry(retries=2)  # new processes for an agent whose process died
-_NO_OUTPUT_SEEN = -1.0  # no trace of output looks like this
+_NO_OUTPUT_SEEN = -1.0  # differs from every real value
+
+
+class _Watched:
+    """What is known of a run from its claim until its end is recorded."""
+
+    def __init__(self, task: Task, run: Run) -> None:
+        self.task = task
+        self.run = run
+        self.is_stopping = False
+        # What the runner was last asked for; None: an earlier daemon may have asked it to pause.
+        self.is_paused: bool | None = False
+        self.reports_silence = task.limits.on_idle == "report" and task.limits.idle is not None
+        self.output: float | None = (
+            _NO_OUTPUT_SEEN  # the last trace of it, and when that was seen on our clock
+        )
+        self.output_seen_at = 0.0
 
 
 class Supervisor:
@@ -59,21 +75,15 @@ class Supervisor:
         self._clock = clock
         self._wake = wake
         self._wake_later = wake_later
-        self._live: dict[str, tuple[Task, Run]] = {}
+        self._live: dict[str, _Watched] = {}
         self._started: dict[str, Started] = {}
         self._ended: dict[str, Ended] = {}
         self._refused: set[str] = set()  # runs whose attempt provably never ran
-        self._stopping: set[str] = set()
-        # Whether the runner was told that a run is paused; None: an earlier daemon may have told it.
-        self._told: dict[str, bool | None] = {}
-        # Of runs whose silence is reported: the last trace of output, and when it was seen on our clock.
-        self._last_output: dict[str, tuple[float | None, float]] = {}
         self._looked_at = 0.0
         runner.listener = self._receive
 
     def start(self, task: Task, run: Run) -> None:
         """Start a claimed run. Call it only after the claim has been committed."""
-        self._dispatcher.hold(task, run)
         self._watch(task, run)
         try:
             launch = self._launches.build(task, run)
@@ -90,10 +100,9 @@ class Supervisor:
         Return the run to start if it provably never started; any other is watched or recorded. After a reboot
         nothing is provable: the file system may have lost a record that was just made.
         """
-        self._dispatcher.hold(task, run)
-        self._watch(task, run)
+        watched = self._watch(task, run)
         if pause_wanted(self._home.run(run.id)) is not None:
-            self._told[run.id] = None
+            watched.is_paused = None
         match self._runner.recover(run.id, attempt=run.attempt):
             case NotStarted() if run.stop_requested_at is not None:
                 self._end(run, Ending(stop="cancel"))
@@ -130,13 +139,15 @@ class Supervisor:
         Call it inside a transaction, and `forget` once that is committed.
         """
         effects = Effects()
-        over = [run_id for run_id in self._ended if not self._is_to_revive(run_id)]
+        over = [run_id for run_id in self._ended if not self._should_revive(run_id)]
         anyone_waits = bool(over) and self._store.has_waits()
         for run_id in over:
-            task, run = self._live[run_id]
+            live = self._live[run_id]
             ending = self._ended[run_id].ending
-            if not self._outcomes.write(task, run, ending, effects, now=now, anyone_waits=anyone_waits):
-                _LOG.warning("run %s ended, but the store does not call it running", run_id)
+            if not self._outcomes.write(
+                live.task, live.run, ending, effects, now=now, anyone_waits=anyone_waits
+            ):
+                _LOG.warning("run %s ended, but is not running according to the store", run_id)
             self._started.pop(run_id, None)
         for run_id, started in self._started.items():
             self._store.note_start(run_id, pid=started.pid)
@@ -149,23 +160,23 @@ class Supervisor:
         """
         revived = []
         for run_id in self._refused:
-            found = self._next_attempt(*self._live[run_id])
+            found = self._next_attempt(self._live[run_id].task, self._live[run_id].run)
             if found is not None:
                 revived.append(found)
-        for run_id in filter(self._is_to_revive, self._ended):
-            task, run = self._live[run_id]
+        for run_id in filter(self._should_revive, self._ended):
+            task, run = self._live[run_id].task, self._live[run_id].run
             elapsed = self._ended[run_id].ending.elapsed or 0.0
-            lent, _ = waited(self._home.run(run_id), now=self._clock.monotonic())
-            spent = run.spent + max(0.0, elapsed - lent)
+            seconds_waited, _ = waited(self._home.run(run_id), now=self._clock.monotonic())
+            spent = run.spent + max(0.0, elapsed - seconds_waited)
             _LOG.warning("the agent of run %s died; starting attempt %d", run_id, run.attempt + 1)
             again = evolve(run, attempt=run.attempt + 1, spent=spent)
             self._store.new_attempt(run_id, attempt=again.attempt, spent=spent)
             revived.append((task, again))
         return revived
 
-    def _is_to_revive(self, run_id: str) -> bool:
+    def _should_revive(self, run_id: str) -> bool:
         """Return whether an agent's process died without being stopped, and has not died too often."""
-        task, run = self._live[run_id]
+        task, run = self._live[run_id].task, self._live[run_id].run
         return (
             isinstance(self._ended[run_id].ending.how, (Interrupted, Lost, Killed))
             and isinstance(task.action, Prompt)
@@ -186,9 +197,6 @@ class Supervisor:
         for run_id in (*ended, *revived):
             self._ended.pop(run_id, None)
             self._live.pop(run_id, None)
-            self._stopping.discard(run_id)
-            self._told.pop(run_id, None)
-            self._last_output.pop(run_id, None)
         self._started.clear()
 
     def _drop(self, run_id: str) -> None:
@@ -196,24 +204,22 @@ class Supervisor:
         if run_id not in self._ended:
             self._dispatcher.free(run_id)
             self._live.pop(run_id, None)
-            self._told.pop(run_id, None)
-            self._last_output.pop(run_id, None)
 
-    def stop_requested(self) -> None:
+    def apply_stop_requests(self) -> None:
         """Carry out the stops that were requested since the last call."""
         for run in self._store.stopping():
-            if run.id not in self._stopping and run.id in self._live:
-                self._stopping.add(run.id)
-                task, _ = self._live[run.id]
-                self._live[run.id] = (task, run)
-                self._runner.stop(run.id, grace=task.limits.grace.total_seconds())
+            live = self._live.get(run.id)
+            if live is not None and not live.is_stopping:
+                live.is_stopping = True
+                live.run = run
+                self._runner.stop(run.id, grace=live.task.limits.grace.total_seconds())
 
-    def pause_requested(self) -> None:
+    def apply_pause_requests(self) -> None:
         """Pause and continue the runs for which that was requested; a paused one needs no slot."""
         paused = set(self._store.paused_runs())
-        for run_id in {*paused, *self._told} & self._live.keys():
+        for run_id, live in self._live.items():
             wanted = run_id in paused
-            if self._told.get(run_id, False) == wanted:
+            if live.is_paused == wanted:
                 continue
             try:
                 can_pause = self._runner.pause(run_id, wanted=wanted)
@@ -223,22 +229,22 @@ class Supervisor:
                 )
                 continue
             if not can_pause:
-                self._refuse_pause(run_id)
+                self._refuse_pause(live)
                 continue
-            self._told[run_id] = wanted
+            live.is_paused = wanted
             if wanted:
                 self._dispatcher.lend(run_id)
             else:
                 self._dispatcher.take_back(run_id)
 
-    def _refuse_pause(self, run_id: str) -> None:
-        task, run = self._live[run_id]
+    def _refuse_pause(self, live: _Watched) -> None:
         now = self._clock.now()
-        self._told.pop(run_id, None)
+        live.is_paused = False
         with self._store:
-            if self._store.unpause_run(run_id, state="running", now=now):
+            if self._store.unpause_run(live.run.id, state="running", now=now):
                 why = "an older version of Errands started it"
-                self._store.add_event(task.id, "cannot be paused", run=run.number, now=now, detail=why)
+                number = live.run.number
+                self._store.add_event(live.task.id, "cannot be paused", run=number, now=now, detail=why)
 
     def report_silence(self, *, now: datetime, monotonic: float) -> list[str]:
         """Notify about runs that asked for it and have printed nothing for too long; return their tasks.
@@ -247,15 +253,15 @@ class Supervisor:
         """
         silent: list[str] = []
         since, self._looked_at = monotonic - (self._looked_at or monotonic), monotonic
-        for run_id in self._last_output:
-            task, run = self._live[run_id]
+        for live in self._silence_watched():
+            task, run = live.task, live.run
             assert task.limits.idle is not None
-            trace = last_output(self._home.run(run.id))
-            if self._last_output[run.id][0] != trace:
-                self._last_output[run.id] = (trace, monotonic)
-            elif self._told.get(run.id):  # the time of a pause does not count
-                self._last_output[run.id] = (trace, self._last_output[run.id][1] + since)
-            quiet, limit = monotonic - self._last_output[run.id][1], task.limits.idle.total_seconds()
+            output = last_output(self._home.run(run.id))
+            if live.output != output:
+                live.output, live.output_seen_at = output, monotonic
+            elif live.is_paused:  # the time of a pause does not count
+                live.output_seen_at += since
+            quiet, limit = monotonic - live.output_seen_at, task.limits.idle.total_seconds()
             if quiet >= limit and self._store.note_idle(run.id):
                 self._store.add_event(task.id, "silent", run=run.number, now=now)
                 if task.notify != "never":
@@ -266,12 +272,16 @@ class Supervisor:
 
     @property
     def watches_for_silence(self) -> bool:
-        return bool(self._last_output)
+        return any(live.reports_silence for live in self._live.values())
 
-    def _watch(self, task: Task, run: Run) -> None:
-        self._live[run.id] = (task, run)
-        if task.limits.on_idle == "report" and task.limits.idle is not None:
-            self._last_output[run.id] = (_NO_OUTPUT_SEEN, 0.0)
+    def _silence_watched(self) -> list[_Watched]:
+        return [live for live in self._live.values() if live.reports_silence]
+
+    def _watch(self, task: Task, run: Run) -> _Watched:
+        """Watch a run, which takes a slot until it is over."""
+        self._dispatcher.hold(task, run)
+        self._live[run.id] = watched = _Watched(task, run)
+        return watched
 
     def _end(self, run: Run, ending: Ending) -> None:
         self._ended[run.id] = Ended(run_id=run.id, attempt=run.attempt, ending=ending)
@@ -280,7 +290,7 @@ class Supervisor:
         if report.run_id not in self._live:
             _LOG.error("run %s is over or not ours, but was reported: %s", report.run_id, report)
             return
-        _, run = self._live[report.run_id]
+        run = self._live[report.run_id].run
         if report.attempt != run.attempt:
             _LOG.error("run %s is in attempt %d, so this is ignored: %s", run.id, run.attempt, report)
             return
@@ -299,5 +309,5 @@ class Supervisor:
                         self._ended[run.id] = found
                     case NotStarted():
                         self._refused.add(run.id)
-                self._stopping.discard(run.id)  # the shim that was asked to stop it never ran it
+                self._live[run.id].is_stopping = False  # the shim that was asked never ran it
         self._wake()
