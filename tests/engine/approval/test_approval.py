@@ -321,7 +321,7 @@ def test_a_proposed_task_can_be_cancelled_which_voids_its_question(asking: Engin
 
     assert (cancelled.state, cancelled.task_state) == ("cancelled", "cancelled")
     assert [each.state for each in asking.approvals(view.id)] == ["void"]
-    with pytest.raises(AlreadyResolved, match="withdrawn already"):
+    with pytest.raises(AlreadyResolved, match="was already withdrawn"):
         asking.approve(view.id, **PERSON)
 
 
