@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 
-from errands.engine.walls.projects import programs_below, settings_below
+from errands.engine.walls.projects import programs_below, resolved, settings_below
 from errands.judge.evidence.local_workspace import own_home
 from errands.judge.workspace import PROTECTED, is_within
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu", "/sys")
+_SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # Tools, and what they have fetched already, in a person's home directory.
 TOOLS = (
@@ -35,12 +35,18 @@ _PRIVATE = (
     ".netrc", ".npmrc", ".password-store", ".pgpass", ".pypirc", ".ssh", ".claude", ".codex", ".mozilla",
 )  # fmt: skip
 # What the kernel lets uid 0 change or read although it has no capability.
-_ROOT_READ_ONLY = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sysrq-trigger")
+_ROOT_READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")
 _ROOT_EMPTY_FILES = (
     "/proc/kcore", "/proc/keys", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup",
     "/proc/slabinfo", "/proc/timer_list", "/proc/kallsyms",
 )  # fmt: skip
-_ROOT_EMPTY = ("/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security")
+_ROOT_EMPTY = ("/proc/irq", "/proc/bus", "/proc/fs")
+_ROOT_EMPTY_IN_SYS = ("/sys/firmware", "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security")
+_PROTECTED = frozenset(PROTECTED)
+_OURS = (
+    os.path.dirname(os.path.realpath(__file__)).removesuffix("/engine/walls"),
+    os.path.realpath(sys.prefix),
+)
 _closed: dict[int, tuple[str, ...]] = {}
 
 
@@ -53,7 +59,7 @@ def mounts(
     are the directories in it that the task may write to.
     """
     words: list[str] = []
-    readable = [each for each in _SYSTEM if os.path.isdir(each)]
+    readable = [each for each in _SYSTEM if _has_entries(each)]
     for each in readable:
         words += ("--ro-bind", each, each)
     for each in _SYSTEM_LINKS:
@@ -68,7 +74,7 @@ def mounts(
             words += ("--ro-bind", each, each)
     words += _root_words() if os.geteuid() == 0 else ()
     # A search path may lead to tools of the account's own home directory, whatever HOME says.
-    tools = [*home_tools(person), *home_tools(own_home())]
+    tools = [each for home in dict.fromkeys((person, own_home())) for each in home_tools(home)]
     covered = [*readable, *_SYSTEM_LINKS, *tools, *projects]
     tools += _programs([*path.split(":"), *_environments(projects)], person, covered)
     for each in dict.fromkeys(tools):
@@ -80,12 +86,21 @@ def mounts(
         words += ("--bind", each, each)
     for each in _sockets_in([*readable, *tools, *projects]):
         words += ("--ro-bind", "/dev/null", each)
-    return (*words, "--remount-ro", "/")
+    return (*words, *_sys_words(), "--remount-ro", "/")
+
+
+def _sys_words() -> Iterator[str]:
+    """Show /sys. It comes last: bubblewrap reads all mounts for each one more, and here are many at once."""
+    if _has_entries("/sys"):
+        yield from ("--ro-bind", "/sys", "/sys")
+        for each in _ROOT_EMPTY_IN_SYS if os.geteuid() == 0 else ():
+            if _has_entries(each):
+                yield from ("--tmpfs", each)
 
 
 def _store_words(store: str, project: str) -> Iterator[str]:
     """Hide the store in a project, under each of the names that the project has inside."""
-    real, place = os.path.realpath(project), os.path.realpath(store)
+    real, place = resolved(project), resolved(store)
     if is_within(place, real):
         for each in dict.fromkeys((project, real)):
             yield from ("--tmpfs", each + place[len(real) :])
@@ -94,8 +109,12 @@ def _store_words(store: str, project: str) -> Iterator[str]:
 def unprotected(project: str) -> dict[str, str]:
     """Return the protected names that cannot be mounted, because they are missing ("") or links."""
     found: dict[str, str] = {}
+    there = frozenset(os.listdir(project))
     for name in PROTECTED:
         path = f"{project}/{name}"
+        if name not in there:
+            found[name] = ""
+            continue
         if os.path.islink(path):
             found[name] = os.readlink(path)
         elif not os.path.lexists(path) or (name == ".git" and _is_empty(path)):
@@ -105,7 +124,7 @@ def unprotected(project: str) -> dict[str, str]:
 
 def home_tools(person: str) -> list[str]:
     """Return the tools in a home directory, without links, which could lead to a secret."""
-    home = os.path.realpath(person) if os.path.isabs(person) else "/"
+    home = resolved(person) if os.path.isabs(person) else "/"
     if home == "/":
         return []
     return [
@@ -114,7 +133,7 @@ def home_tools(person: str) -> list[str]:
 
 
 def _is_there(home: str, name: str) -> bool:
-    return os.path.realpath(f"{home}/{name}") == f"{home}/{name}"
+    return resolved(f"{home}/{name}") == f"{home}/{name}"
 
 
 def _environments(projects: Sequence[str]) -> list[str]:
@@ -123,26 +142,26 @@ def _environments(projects: Sequence[str]) -> list[str]:
 
 
 def _project_words(project: str, path: str) -> Iterator[str]:
-    real = os.path.realpath(project)
+    real = resolved(project)
     for each in dict.fromkeys((project, real)):
         yield from ("--bind", real, each)
+    there = _PROTECTED.intersection(os.listdir(real))
     found = (*settings_below(real), *programs_below(real, path))
     below = [each[len(real) + 1 :] for each in found]
-    for name in (*PROTECTED, *_own_files(real), *below):
+    for name in (*sorted(there), *_own_files(real), *below):
         # A link itself cannot be mounted, but where it leads in the project can.
-        inner = os.path.realpath(f"{real}/{name}")
+        inner = resolved(f"{real}/{name}")
         if is_within(inner, real) and inner != real and (os.path.isfile(inner) or os.path.isdir(inner)):
             for each in dict.fromkeys((project, real)):
                 yield from ("--ro-bind", inner, each + inner[len(real) :])
-    for name in (".git", *below):
-        if name.endswith(".git"):
+    for name in (*there, *below):
+        if os.path.basename(name) == ".git":
             yield from _repository_words(f"{real}/{name}", real)
 
 
 def _own_files(project: str) -> Iterator[str]:
     """Yield where Errands itself is installed in a project: its next command runs outside of the sandbox."""
-    package = os.path.dirname(os.path.realpath(__file__)).removesuffix("/engine/walls")
-    for each in (package, os.path.realpath(sys.prefix)):
+    for each in _OURS:
         if is_within(each, project) and each != project:
             yield each[len(project) + 1 :]
 
@@ -193,7 +212,7 @@ def _is_repository(directory: str) -> bool:
 
 def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> Iterator[str]:
     """Yield what the search path needs: its directories, and all of an installation in front of a `bin`."""
-    homes = {os.path.realpath(each) for each in (person, own_home()) if each} - {"/"}
+    homes = {resolved(each) for each in (person, own_home()) if each} - {"/"}
     for entry in dict.fromkeys(entries):
         if not entry.startswith("/") or not os.path.isdir(entry):
             continue
@@ -203,9 +222,9 @@ def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> It
         )
         wanted = [top if is_installation else entry]
         # An interpreter of a virtual environment is elsewhere.
-        base = os.path.realpath(f"{entry}/python")
-        if is_installation and os.path.isfile(f"{top}/pyvenv.cfg") and _is_interpreter(base):
-            wanted.append(os.path.dirname(os.path.dirname(base)))
+        if is_installation and os.path.isfile(f"{top}/pyvenv.cfg"):
+            base = resolved(f"{entry}/python")
+            wanted += [os.path.dirname(os.path.dirname(base))] if _is_interpreter(base) else []
         for each in wanted:
             if not any(is_within(each, known) for known in covered) and not _is_private(each, homes):
                 yield each
@@ -224,7 +243,7 @@ def _is_interpreter(path: str) -> bool:
 
 def _is_private(path: str, homes: set[str]) -> bool:
     """Return whether a directory is, holds or lies in something that no sandbox gets to see."""
-    real = os.path.realpath(path)
+    real = resolved(path)
     hidden = [f"{home}/{name}" for home in homes for name in _PRIVATE]
     return (
         real == "/"
@@ -238,7 +257,7 @@ def _root_words() -> Iterator[str]:
         if os.path.exists(each):
             yield from ("--ro-bind", each, each)
     for each in _ROOT_EMPTY_FILES:
-        if os.path.exists(each):
+        if _is_closed(each):
             yield from ("--ro-bind", "/dev/null", each)
     for each in _ROOT_EMPTY:
         if _has_entries(each):
@@ -246,10 +265,18 @@ def _root_words() -> Iterator[str]:
     if 0 not in _closed:
         _closed[0] = tuple(_closed_in("/etc"))  # 3 ms; what others may not read there hardly changes
     for each in _closed[0]:
-        if os.path.isdir(each):
+        if _has_entries(each):
             yield from ("--tmpfs", each)
-        elif os.path.exists(each):
+        elif os.path.isfile(each) and os.path.getsize(each):
             yield from ("--ro-bind", "/dev/null", each)
+
+
+def _is_closed(file: str) -> bool:
+    """Return whether a file is there that only root may read; an ordinary user sees the others, too."""
+    try:
+        return not os.stat(file).st_mode & stat.S_IROTH
+    except OSError:
+        return False
 
 
 def _closed_in(directory: str) -> Iterator[str]:
@@ -274,14 +301,14 @@ def _sockets_in(mounted: Sequence[str]) -> list[str]:
     """Return the sockets below what is mounted: a read-only mount would not keep anything from connecting."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-            names = [line.rstrip("\n").split(None, 7)[7:] for line in file]
+            names = {line[line.index(" /") + 1 :].rstrip("\n") for line in file if " /" in line}
     except OSError:
         return []
-    found = dict.fromkeys(os.path.realpath(name[0]) for name in names if name and name[0].startswith("/"))
-    places = [os.path.realpath(place) for place in mounted]
-    return [
-        each for each in found if any(is_within(each, place) for place in places) and os.path.exists(each)
-    ]
+    names = {name for name in names if os.path.exists(name)}
+    folders = {folder: resolved(folder) for folder in {os.path.dirname(name) for name in names}}
+    places = tuple({f"{resolved(place).rstrip('/')}/" for place in mounted})
+    found = (f"{folders[os.path.dirname(name)]}/{os.path.basename(name)}" for name in names)
+    return sorted({each for each in found if each.startswith(places)})
 
 
 def _has_entries(directory: str) -> bool:

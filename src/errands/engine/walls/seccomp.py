@@ -9,6 +9,7 @@ nothing to trace but the sandbox itself.
 from __future__ import annotations
 
 import errno
+from functools import cache
 
 from errands.ports.seccomp import (
     ARCHITECTURES,
@@ -41,6 +42,7 @@ _SOCKET = (41, 198)
 _FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink
 
 
+@cache
 def program(machine: str) -> bytes:
     """Return the filter for a kind of processor, as the kernel reads it."""
     column = list(ARCHITECTURES).index(machine)
