@@ -95,19 +95,17 @@ def test_a_running_agent_shows_its_calls_its_latest_tools_and_when_it_was_active
 
 
 @pytest.mark.spec("O11")
-def test_a_call_is_shown_while_the_model_thinks_about_its_result(client: Engine) -> None:
-    task = client.submit(Draft(prompt=f"SLOW 4\n{call('list_files')}", agent="builtin"))
-
-    seen: list[str] = []
+def test_a_call_is_shown_while_the_model_thinks_about_its_result(client: Engine, model: ModelServer) -> None:
+    model.faults[:] = [None, "silent"]  # it never answers to the result
+    task = client.submit(Draft(prompt=call("list_files"), agent="builtin"))
 
     def is_shown() -> bool:
-        view = client.get(task.id)
-        if view.agent is not None and view.agent.tool_calls:
-            seen.append(view.latest.state)
-        return bool(seen)
+        agent = client.get(task.id).agent
+        return agent is not None and agent.tools == ("list_files",)
 
+    eventually(lambda: len(model.asked) == 2)
     eventually(is_shown)
-    assert seen == ["running"]
+    assert client.get(task.id).latest.state == "running"
     client.cancel([task.id])
     finished(client, task.id)
 

@@ -13,16 +13,12 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 AT_ONCE = 3
 
-# The scenario that chooses pids needs its own pid namespace: concurrent rounds would take its pids, or be
-# hit by mistake by an engine that is broken on purpose.
-OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-
 Verdict = subprocess.CompletedProcess[str]
 
 
 def run_harness(*words: str) -> Verdict:
     """Run the harness in a separate process, as `make chaos` does."""
-    command = [*(OWN_PIDS if "reused" in words else ()), sys.executable, "-m", "tests.chaos", *words]
+    command = [sys.executable, "-m", "tests.chaos", *words]
     return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=280, check=False)
 
 

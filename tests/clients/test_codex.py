@@ -112,8 +112,9 @@ def test_it_forks_its_conversation_as_it_was_when_it_asked_for_it(person: Person
     _, (reply,), _ = executed(person, f"{fork}SAY meanwhile", "resume", thread)
     executed(person, "SAY honey", "resume", thread)
 
-    (task,) = [each for each in person.types("ls", "--json").objects if each["name"] == "fork"]
-    assert task["id"] in reply
+    forks = [each for each in person.types("ls", "--json").objects if each["name"] == "fork"]
+    assert [each["id"] in reply for each in forks] == [True], reply
+    (task,) = forks
     assert (task["state"], task["parent"], task["agent"]) == ("pending", f"codex:{thread}", "codex")
     (person.cwd / "gate").write_text("go on")
     _, (ended,), _ = executed(person, calling("wait", id=task["id"]), "resume", thread)

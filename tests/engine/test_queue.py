@@ -146,6 +146,23 @@ def test_a_pause_is_carried_out_by_the_next_daemon(daemons: Daemons, client: Eng
     assert finished(client, task.id).state == "cancelled"
 
 
+@pytest.mark.spec("L28")
+def test_a_task_unpaused_without_a_daemon_is_continued_by_the_next_one(
+    daemons: Daemons, client: Engine
+) -> None:
+    daemons.start()
+    task = started(client, WAITING)
+    client.queue.pause(task.id)
+    eventually(lambda: stopped(task.latest.id))
+    daemons.kill()
+    client.queue.unpause(task.id)
+    daemons.start()
+
+    eventually(lambda: not stopped(task.latest.id))
+    client.send(task.id, b"\n")
+    assert finished(client, task.id).state == "completed"
+
+
 @pytest.mark.spec("L28", "L20")
 @pytest.mark.parametrize("place", ["pool.pause", "want_pause"])
 @pytest.mark.parametrize("when", ["before", "after"])

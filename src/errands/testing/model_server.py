@@ -73,7 +73,7 @@ class ModelServer:
 
     def __init__(self, *, port: int = 0, log: str | None = None) -> None:
         self.asked: list[Asked] = []
-        self.faults: list[Fault] = []  # for the next requests, whatever they ask
+        self.faults: list[Fault | None] = []  # for the next requests, whatever they ask; None: no fault
         self._log = log
         self._broken: Counter[tuple[str, bool]] = Counter()
         self._lock = threading.Lock()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.channels.receiver import Receiver
 from tests.frontends.cli.person import Person
+from tests.gate import Gate
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +69,11 @@ def configure(person: Person, text: str) -> Path:
 
 @pytest.mark.spec("N2", "N8")
 def test_a_task_reports_to_its_channels(hooked: Person, receiver: Receiver) -> None:
-    answer = hooked.types("run", "--channel", "hook", "--", "sleep", "0.3")
+    gate = Gate(hooked.cwd / "gate")
+    answer = hooked.types("run", "--channel", "hook", "--", "cat", "gate")
     assert "hook and errands notices report when it ends" in answer.out
     task_id = answer.out.split()[1]
+    gate.opens()
     [posted] = deliveries(receiver, task_id)
     assert posted["notices"][0]["state"] == "completed"
     shown = hooked.sees(task_id)

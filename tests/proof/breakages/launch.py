@@ -27,7 +27,7 @@ BREAKAGES = [
         file="engine/daemon/supervisor.py",
         old="            watched.is_paused = None\n",
         new="            pass\n",
-        test="engine/test_queue.py::test_a_paused_task_is_continued_by_the_next_daemon",
+        test="engine/test_queue.py::test_a_task_unpaused_without_a_daemon",
     ),
     Breakage(
         "L28",
