@@ -24,7 +24,7 @@ MODULES = (
     "errands.engine.daemon.lock", "errands.engine.details", "errands.engine.log_header",
     "errands.engine.submit.submission", "errands.engine.waiting", "errands.frontends.cli.approval.confirm",
     "errands.frontends.cli.approval.proposals", "errands.frontends.cli.display.listing",
-    "errands.frontends.cli.display.masking", "errands.frontends.cli.display.recurring",
+    "errands.frontends.cli.display.recurring", "errands.engine.text_mask",
     "errands.frontends.cli.help", "errands.frontends.cli.live.follow", "errands.frontends.cli.reply",
     "errands.frontends.cli.verbs.ls", "errands.frontends.cli.verbs.run", "errands.frontends.cli.verbs.show",
     "errands.judge.judge", "errands.model.options.template", "errands.model.schedule.cron",
