@@ -11,7 +11,7 @@ BREAKAGES = [
         file="engine/submit/submission.py",
         old="way = None if draft.propose else self._way(judgement, draft.consent)",
         new="way = self._way(judgement, draft.consent)",
-        test="engine/approval/test_approval.py",
+        test="engine/approval/test_approval.py::test_a_proposed_task_waits_even_if_it_is_harmless",
     ),
     Breakage(
         "D2",
@@ -19,7 +19,7 @@ BREAKAGES = [
         file="frontends/discord/bot.py",
         old="        if not self.is_allowed(payload.user_id):\n",
         new="        if False:\n",
-        test="channels/test_bot.py",
+        test="channels/test_bot.py::test_other_users_cannot_answer",
     ),
     Breakage(
         "D3",
@@ -27,7 +27,7 @@ BREAKAGES = [
         file="engine/agents/discovery.py",
         old="if now - present < settings.idle:",
         new="if False:",
-        test="engine/agents/test_discovery.py",
+        test="engine/agents/test_discovery.py::test_discovery_runs_between_ten_minutes_and_two_hours_of_silence",
     ),
     Breakage(
         "D3",
@@ -35,7 +35,7 @@ BREAKAGES = [
         file="engine/agents/discovery.py",
         old="if present is None or now - present > settings.present:",
         new="if present is None:",
-        test="engine/agents/test_discovery.py",
+        test="engine/agents/test_discovery.py::test_discovery_runs_between_ten_minutes_and_two_hours_of_silence",
     ),
     Breakage(
         "D3",
@@ -43,7 +43,7 @@ BREAKAGES = [
         file="config/sections.py",
         old='True, "whether an agent looks for work',
         new='False, "whether an agent looks for work',
-        test="engine/agents/test_discovery.py",
+        test="engine/agents/test_discovery.py::test_discovery_is_on_when_a_model_is_configured_and_one_switch_turns_it_off",
     ),
     Breakage(
         "D3",
@@ -59,7 +59,7 @@ BREAKAGES = [
         file="engine/agents/discovery.py",
         old="elif made >= self._settings.most:",
         new="elif made > self._settings.most:",
-        test="engine/agents/test_discovery.py",
+        test="engine/agents/test_discovery.py::test_at_most_three_suggestions_become_proposals_and_none_of_them_starts",
     ),
     Breakage(
         "D4",
@@ -75,7 +75,7 @@ BREAKAGES = [
         file="engine/agents/agent_context.py",
         old="is_mine = current is not None and (self._is_resume or current.run == self._number)",
         new="is_mine = current is not None",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_sessions.py::test_a_restart_begins_a_fresh_conversation_with_the_same_name",
     ),
     Breakage(
         "R2",
@@ -108,7 +108,7 @@ BREAKAGES = [
         file="agents/builtin/models.py",
         old="'openai-chat' if url else 'ollama'",
         new="'openai-chat'",
-        test="agents/test_local_models.py",
+        test="agents/test_local_models.py::test_a_model_without_a_provider_and_an_address_is_one_of_this_machine",
         fails_with="AgentError",
     ),
     Breakage(
@@ -117,7 +117,7 @@ BREAKAGES = [
         file="agents/builtin/project.py",
         old='if place != self.root and not place.startswith(self.root.rstrip("/") + "/"):',
         new='if not place.startswith(self.root.rstrip("/")):',
-        test="agents/test_builtin_project.py",
+        test="agents/test_builtin_project.py::test_nothing_outside_is_written",
     ),
     Breakage(
         "R5",
@@ -125,7 +125,7 @@ BREAKAGES = [
         file="agents/offline.py",
         old="This is the offline agent. It is not a language model: it carries",
         new="This is the offline agent. It carries",
-        test="agents/test_offline.py",
+        test="agents/test_offline.py::TestOffline::test_commands_run_in_order_and_their_results_are_reported",
     ),
     Breakage(
         "R6",
@@ -133,6 +133,6 @@ BREAKAGES = [
         file="agents/offline.py",
         old="            raise AgentError(NO_MODEL)\n",
         new="            pass\n",
-        test="agents/test_offline.py",
+        test="agents/test_offline.py::TestOffline::test_a_prompt_without_a_command_fails_and_says_what_to_do",
     ),
 ]

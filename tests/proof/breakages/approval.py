@@ -19,7 +19,7 @@ BREAKAGES = [
         file="judge/judge.py",
         old='for command in (*(commands or ("",)), *hooks):',
         new='for command in (*(commands or ("",))[:1], *hooks):',
-        test="judge/test_judge.py",
+        test="judge/test_judge.py::test_every_step_of_a_sequence_and_every_hook_is_judged",
     ),
     Breakage(
         "A2",
@@ -27,7 +27,7 @@ BREAKAGES = [
         file="judge/judge.py",
         old='            self._ask(f"writes to {text}", "redirection", contained=is_inside)\n',
         new="            pass\n",
-        test="judge/test_judge.py",
+        test="judge/test_judge.py::test_what_is_not_proved_is_not_harmless",
     ),
     Breakage(
         "A2",
@@ -35,7 +35,7 @@ BREAKAGES = [
         file="judge/programs/system.py",
         old="        check=_ss,\n",
         new="",
-        test="judge/programs/test_lines.py",
+        test="judge/programs/test_lines.py::test_a_person_is_asked_about_every_other_line",
     ),
     Breakage(
         "A2",
@@ -43,7 +43,7 @@ BREAKAGES = [
         file="judge/containment.py",
         old="        if reason.kind in _BEYOND or (",
         new="        if reason.kind in () or (",
-        test="judge/test_containment.py",
+        test="judge/test_containment.py::test_what_needs_more_than_walls_allow_is_asked_about",
     ),
     Breakage(
         "A2",
@@ -51,7 +51,7 @@ BREAKAGES = [
         file="judge/containment.py",
         old="_FED_SHELL, _SPELLED, _BUILT, _SPLITTING",
         new="_BUILT",
-        test="judge/test_containment.py",
+        test="judge/test_containment.py::test_what_needs_more_than_walls_allow_is_asked_about",
     ),
     Breakage(
         "A2",
@@ -59,7 +59,7 @@ BREAKAGES = [
         file="runners/shim/walls.py",
         old="    for wall, said in _SAID.items():\n",
         new="    for wall, said in ():\n",
-        test="engine/walls/test_contained.py",
+        test="frontends/cli/test_contained.py::test_a_failure_at_a_wall_says_what_to_do_wherever_a_task_is_shown",
     ),
     Breakage(
         "A3",
@@ -67,7 +67,7 @@ BREAKAGES = [
         file="judge/shell/wrappers.py",
         old="return Followed(lines=(rest[1].text,))",
         new="return Followed()",
-        test="judge/test_wrappers.py",
+        test="judge/test_wrappers.py::test_a_shell_is_followed_to_its_line",
     ),
     Breakage(
         "A4",
@@ -75,7 +75,7 @@ BREAKAGES = [
         file="frontends/cli/approval/proposals.py",
         old='steps = details.get("commands", ())',
         new='steps = details.get("commands", ())[:1]',
-        test="frontends/cli/test_question.py",
+        test="frontends/cli/test_question.py::test_the_question_shows_every_step_hook_variable_and_directory",
     ),
     Breakage(
         "A5",
@@ -83,7 +83,7 @@ BREAKAGES = [
         file="engine/approval/questions.py",
         old="is_over = store.reject_pending(run_id, why=why, now=now)",
         new='is_over = store.grant(question.task_id, by="nobody", door="", now=now) is not None',
-        test="engine/approval/test_approval.py",
+        test="engine/approval/test_approval.py::test_a_rejected_task_never_starts_and_disappears_from_lists",
     ),
     Breakage(
         "A5",
@@ -115,7 +115,7 @@ BREAKAGES = [
         file="engine/log_header.py",
         old='f"approved  by {task.approved_by}, {at} ({task.door})"',
         new='f"approved  {at} ({task.door})"',
-        test="engine/test_output_file.py",
+        test="engine/test_output_file.py::test_the_header_says_who_approved_a_proposed_task_after_the_approval",
     ),
     Breakage(
         "A7",
@@ -123,7 +123,7 @@ BREAKAGES = [
         file="model/span.py",
         old='        "task.approved_by": view.approved_by,\n',
         new="",
-        test="telemetry/test_span.py",
+        test="telemetry/test_span.py::test_a_run_is_a_start_and_an_execution_below_it_linked_to_it",
     ),
     Breakage(
         "A2",
@@ -131,7 +131,7 @@ BREAKAGES = [
         file="engine/walls/variables.py",
         old='return {**inherited(base, own_home=own_home()), "PATH": path}',
         new='return {**base, "PATH": path}',
-        test="engine/walls/test_read_only_variables.py",
+        test="engine/walls/test_read_only_variables.py::test_only_listed_variables_are_inherited",
     ),
     Breakage(
         "A2",
@@ -139,7 +139,7 @@ BREAKAGES = [
         file="engine/walls/variables.py",
         old="    path = trusted_path(cwd, base, distrusted=errands_home)",
         new='    path = base.get("PATH", trusted_path(cwd, base, distrusted=errands_home))',
-        test="engine/walls/test_read_only_variables.py",
+        test="engine/walls/test_read_only_variables.py::test_a_program_starts_nothing_that_is_in_the_project",
     ),
     Breakage(
         "A2",
@@ -147,7 +147,7 @@ BREAKAGES = [
         file="judge/shell/variables.py",
         old="    return found | _NO_PAGERS",
         new="    return found",
-        test="judge/test_variables.py",
+        test="judge/test_variables.py::test_what_only_reads_inherits_nothing_that_is_not_listed",
     ),
     Breakage(
         "A4",
@@ -155,7 +155,7 @@ BREAKAGES = [
         file="frontends/discord/commands.py",
         old="if view.id != named.id or len(self._engine.approvals(view.id)) > 1:",
         new="if view.id != named.id:",
-        test="channels/test_bot.py",
+        test="channels/test_bot.py::test_a_question_that_changed_is_shown_before_it_is_approved_by_command",
     ),
     Breakage(
         "A9",
@@ -163,7 +163,7 @@ BREAKAGES = [
         file="judge/judge.py",
         old="        if denied := self._rules.denying(words):\n",
         new="        if not self._rules.allowing(words) and (denied := self._rules.denying(words)):\n",
-        test="judge/test_judge.py",
+        test="judge/test_judge.py::test_deny_wins_over_ask_and_ask_over_allow",
     ),
     Breakage(
         "A9",
@@ -179,7 +179,7 @@ BREAKAGES = [
         file="judge/coverage.py",
         old="            self.scripts.update(dict.fromkeys(found))\n",
         new="            pass\n",
-        test="engine/approval/test_drift.py",
+        test="engine/approval/test_drift.py::test_scripts_behind_pipes_directories_and_the_search_path_are_part_of_what_is_approved",
     ),
     Breakage(
         "A10",
@@ -187,7 +187,7 @@ BREAKAGES = [
         file="engine/approval/ruling.py",
         old="[found for name, found in programs.items() if witness.program(name).doubt]",
         new="[]",
-        test="engine/approval/test_drift.py",
+        test="engine/approval/test_drift.py::test_scripts_behind_pipes_directories_and_the_search_path_are_part_of_what_is_approved",
     ),
     Breakage(
         "A10",
@@ -195,7 +195,7 @@ BREAKAGES = [
         file="engine/approval/ruling.py",
         old='if judgement.verdict == "ask" and judgement.uncovered:',
         new="if False:",
-        test="engine/approval/test_drift.py",
+        test="engine/approval/test_drift.py::test_a_question_says_what_an_approval_does_not_cover",
     ),
     Breakage(
         "A10",
@@ -203,7 +203,7 @@ BREAKAGES = [
         file="stores/sqlite/approvals.py",
         old="WHERE id = ? AND state = 'waiting'\n",
         new="WHERE id = ?\n",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteStore::test_a_question_is_answered_once_and_keeps_its_answer",
     ),
     Breakage(
         "A10",
@@ -219,7 +219,7 @@ BREAKAGES = [
         file="engine/approval/questions.py",
         old="    why = reasons_text(reasons)\n",
         new="    why = reasons_text(reasons)\n    return question\n",
-        test="engine/approval/test_approval.py",
+        test="engine/approval/test_approval.py::test_an_unanswered_question_expires_and_its_owner_is_notified",
     ),
     Breakage(
         "A12",
@@ -227,7 +227,7 @@ BREAKAGES = [
         file="model/approval.py",
         old='if consent == "yes" and yes:',
         new='if consent == "yes":',
-        test="model/test_approval.py",
+        test="model/test_approval.py::test_consent_counts_for_what_it_says",
     ),
     Breakage(
         "A12",
@@ -235,7 +235,7 @@ BREAKAGES = [
         file="model/approval.py",
         old='if consent == "typed" and not judgement.lasting and not judgement.is_outward:',
         new='if consent == "typed" and not judgement.is_outward:',
-        test="model/test_approval.py",
+        test="model/test_approval.py::test_consent_counts_for_what_it_says",
     ),
     Breakage(
         "A12",
@@ -243,7 +243,7 @@ BREAKAGES = [
         file="model/approval.py",
         old='if consent == "typed" and not judgement.lasting and not judgement.is_outward:',
         new='if consent == "typed" and not judgement.lasting:',
-        test="engine/approval/test_approval.py",
+        test="engine/approval/test_approval.py::test_a_typed_command_asks_again_only_about_what_lasts_or_reaches_outside",
     ),
     Breakage(
         "A12",
@@ -251,7 +251,7 @@ BREAKAGES = [
         file="judge/judge.py",
         old="self._is_outward |= any(is_outside(path, workspace) for path in paths)",
         new="pass",
-        test="judge/programs/test_outward.py",
+        test="judge/programs/test_outward.py::test_what_changes_something_outside_of_the_project_is_outward",
     ),
     Breakage(
         "A6",
@@ -267,7 +267,7 @@ BREAKAGES = [
         file="engine/approval/grants.py",
         old="return is_less and not draft.env and draft.on is None",
         new="return True",
-        test="engine/approval/test_grants.py",
+        test="engine/approval/test_grants.py::test_an_agent_passes_on_what_it_has_and_no_more",
     ),
     Breakage(
         "A14",
@@ -275,7 +275,7 @@ BREAKAGES = [
         file="model/notices/delivery.py",
         old='names = facts_of(self.notices[0]).get("answers") or (ONCE.name, NO.name)',
         new="names = (ONCE.name, NO.name)",
-        test="channels/test_bot.py",
+        test="channels/test_bot.py::test_a_button_approves_always",
     ),
     Breakage(
         "A14",
@@ -291,7 +291,7 @@ BREAKAGES = [
         file="engine/daemon/dispatcher.py",
         old="if not said and task.approved_by is None and recurring(task.trigger) is not None:",
         new="if False:",
-        test="engine/approval/test_offered_answers.py",
+        test="engine/approval/test_offered_answers.py::test_a_schedule_is_approved_for_all_its_runs_until_that_is_taken_back",
     ),
     Breakage(
         "A14",
@@ -299,7 +299,7 @@ BREAKAGES = [
         file="engine/approval/grants.py",
         old="is_covered = each.digest == ruling.digest",
         new="is_covered = False",
-        test="engine/approval/test_grants.py",
+        test="engine/approval/test_grants.py::test_an_answer_for_the_task_covers_the_same_command_of_the_same_agent",
     ),
     Breakage(
         "A14",
@@ -307,7 +307,7 @@ BREAKAGES = [
         file="engine/approval/grants.py",
         old="is_covered = each.digest == ruling.digest",
         new="is_covered = True",
-        test="engine/approval/test_grants.py",
+        test="engine/approval/test_grants.py::test_an_answer_for_the_task_covers_the_same_command_of_the_same_agent",
     ),
     Breakage(
         "A14",
@@ -315,7 +315,7 @@ BREAKAGES = [
         file="stores/sqlite/approvals.py",
         old="UPDATE approvals SET scope = 'once'",
         new="UPDATE approvals SET scope = scope",
-        test="engine/approval/test_grants.py",
+        test="engine/approval/test_grants.py::test_what_was_approved_for_a_task_can_be_taken_back",
     ),
     Breakage(
         "A9",

@@ -77,7 +77,7 @@ BREAKAGES = [
         file="frontends/cli/chat_line.py",
         old="return [*found, _unquoted(text)]",
         new="return [*found, *_split(text)]",
-        test="frontends/chat/test_commands.py::test_slash_commands_take_the_options_of_the_command_line",
+        test="frontends/chat/test_commands.py::test_resume_continues_an_agent_task_in_the_background",
     ),
     Breakage(
         "X6",
@@ -93,7 +93,7 @@ BREAKAGES = [
         file="frontends/chat/task_list.py",
         old="and (not types or claude_type(view) in types)",
         new="",
-        test="frontends/chat/test_commands.py::test_tasks_are_filtered_by_status_and_type_with_icons",
+        test="scenarios/test_claude_dialect.py::test_tasks_filtered_by_status_and_type",
     ),
     Breakage(
         "X10",

@@ -35,7 +35,7 @@ BREAKAGES = [
                 "parent = None",
             ),
         ),
-        test="scenarios/test_opencode_dialect.py",
+        test="scenarios/test_opencode_dialect.py::test_empty_list_for_no_children",
     ),
     Breakage(
         "X1",
@@ -51,7 +51,7 @@ BREAKAGES = [
         file="dialects/claude.py",
         old="            for view in await context.tasks()\n",
         new="            for view in reversed(await context.tasks())\n",
-        test="scenarios/test_claude_dialect.py",
+        test="scenarios/test_claude_dialect.py::test_tasks_newest_first_with_their_icons",
     ),
     Breakage(
         "X2",
@@ -67,7 +67,7 @@ BREAKAGES = [
         file="dialects/co.py",
         old='content={**facts, "display": display},',
         new="content=facts,",
-        test="scenarios/test_co_dialect.py",
+        test="scenarios/test_co_dialect.py::test_start_background_task",
         fails_with="KeyError",
     ),
     Breakage(
@@ -76,7 +76,7 @@ BREAKAGES = [
         file="dialects/projections.py",
         old='    "failed": "failed",\n    "cancelled": None,\n',
         new='    "failed": "failed",\n    "cancelled": "failed",\n',
-        test="scenarios/test_egirl_dialect_standing.py",
+        test="scenarios/test_egirl_dialect_standing.py::test_task_cancel_ends_a_schedule",
     ),
     Breakage(
         "X5",
@@ -84,7 +84,7 @@ BREAKAGES = [
         file="frontends/mcp/elicitation.py",
         old="        waiting += call.reply.proposed\n",
         new="        pass\n",
-        test="frontends/mcp/test_elicitation.py",
+        test="frontends/mcp/test_elicitation.py::test_an_accepted_command_runs_in_the_name_of_the_person",
     ),
     Breakage(
         "X6",
@@ -92,7 +92,7 @@ BREAKAGES = [
         file="frontends/chat/chat_session.py",
         old='"owner": self.name,',
         new='"owner": "user",',
-        test="frontends/chat/test_commands.py",
+        test="frontends/chat/test_commands.py::test_background_starts_a_task_of_this_chat",
     ),
     Breakage(
         "X7",
@@ -108,7 +108,7 @@ BREAKAGES = [
         file="model/span.py",
         old="        links=(start,),\n",
         new="        links=(),\n",
-        test="telemetry/test_span.py",
+        test="telemetry/test_span.py::test_a_run_is_a_start_and_an_execution_below_it_linked_to_it",
     ),
     Breakage(
         "X11",
@@ -124,7 +124,7 @@ BREAKAGES = [
         file="config/loader.py",
         old='            return self._problem(source, path, "no such key" + did_you_mean(name, known))',
         new="            return None",
-        test="test_config.py",
+        test="test_config.py::test_a_wrong_key_or_value_is_named_with_its_file_and_what_to_write",
     ),
     Breakage(
         "X14",
@@ -132,7 +132,7 @@ BREAKAGES = [
         file="docs/explanation/design.md",
         old="\n## Core Logic\n",
         new="\n### Core Logic\n",
-        test="test_docs.py",
+        test="test_docs.py::test_the_design_has_its_four_sections",
     ),
     Breakage(
         "X15",
@@ -140,7 +140,7 @@ BREAKAGES = [
         file="frontends/cli/doctor/checks.py",
         old="    elif mode & ~most:\n",
         new="    elif False:\n",
-        test="frontends/cli/test_house.py",
+        test="frontends/cli/test_house.py::test_doctor_finds_what_is_wrong_and_says_what_to_do",
     ),
     Breakage(
         "X18",
@@ -156,7 +156,7 @@ BREAKAGES = [
         file="dialects/tool_context.py",
         old='    if view.state == "rejected":\n',
         new="    if False:\n",
-        test="frontends/mcp/test_elicitation.py",
+        test="frontends/mcp/test_elicitation.py::test_a_declined_command_is_reported_as_started_nowhere",
     ),
     Breakage(
         "X18",
@@ -172,7 +172,7 @@ BREAKAGES = [
         file="frontends/install/plan.py",
         old='not _has_crlf(before) else text.replace("\\n", "\\r\\n")',
         new="not _has_crlf(before) else text",
-        test="frontends/install/test_restoring.py",
+        test="frontends/install/test_restoring.py::test_an_unusual_file_is_restored_to_the_byte",
     ),
     Breakage(
         "X20",
@@ -205,7 +205,7 @@ BREAKAGES = [
         file="config/loader.py",
         old='                    self._wrong(f"approval.{name}", str(error))\n',
         new="                    pass\n",
-        test="frontends/cli/test_house.py",
+        test="frontends/cli/test_house.py::test_a_configuration_that_breaks_every_launch_fails_the_checks",
     ),
     Breakage(
         "X17",
@@ -247,7 +247,7 @@ BREAKAGES = [
         file="text.py",
         old="> room and any(columns[i].drop for i in shown):",
         new="> room and False:",
-        test="test_text.py",
+        test="test_text.py::test_a_narrow_table_leaves_out_the_least_important_columns_and_never_overflows",
     ),
     Breakage(
         "X21",

@@ -35,7 +35,7 @@ BREAKAGES = [
         file="stores/sqlite/transitions.py",
         old="AND runs.not_before IS NULL AND runs.paused_at IS NULL",
         new="AND runs.not_before IS NULL",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteQueue::test_a_held_run_is_not_claimed_until_it_is_released",
     ),
     Breakage(
         "L28",
@@ -43,7 +43,7 @@ BREAKAGES = [
         file="stores/sqlite/queue.py",
         old="WHERE task = ? AND run = ? AND state IN ('waiting', 'granted')",
         new="WHERE task = ? AND run = ? AND state = 'granted'",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteQueue::test_a_pending_task_is_replaced_and_its_questions_are_void",
         fails_with="IntegrityError",
     ),
     Breakage(
@@ -52,7 +52,7 @@ BREAKAGES = [
         file="stores/sqlite/transitions.py",
         old="ORDER BY runs.priority, coalesce(runs.place, runs.seq) LIMIT ?",
         new="ORDER BY runs.priority, runs.seq LIMIT ?",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteQueue::test_a_pending_run_moves_in_its_lane",
     ),
     Breakage(
         "L28",
@@ -85,7 +85,7 @@ BREAKAGES = [
         file="engine/submit/submission.py",
         old="message=draft.message,",
         new="message=None,",
-        test="engine/submit/test_submission.py",
+        test="engine/submit/test_submission.py::test_a_launch_returns_at_once_with_an_id_and_its_parent",
     ),
     Breakage(
         "L2",
@@ -93,7 +93,7 @@ BREAKAGES = [
         file="engine/daemon/launch.py",
         old="            **action.env,\n",
         new="",
-        test="engine/submit/test_submission.py",
+        test="engine/submit/test_submission.py::test_a_task_has_a_command_a_directory_an_environment_and_a_description",
     ),
     Breakage(
         "L4",
@@ -101,7 +101,7 @@ BREAKAGES = [
         file="stores/sqlite/views.py",
         old="if len(meant) == 1 and len(rows) < 100:",
         new="if meant:",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteStore::test_a_unique_prefix_is_enough_and_an_ambiguous_one_is_refused",
     ),
     Breakage(
         "L5",
@@ -109,7 +109,7 @@ BREAKAGES = [
         file="engine/daemon/dispatcher.py",
         old="return width - self._used.get(lane, 0)",
         new="return width - self._used.get(lane, 0) + 1",
-        test="engine/daemon/test_lanes.py",
+        test="engine/daemon/test_lanes.py::test_a_lane_of_five_with_six_tasks_runs_five_and_starts_the_sixth_when_one_ends",
     ),
     Breakage(
         "L5",
@@ -117,7 +117,7 @@ BREAKAGES = [
         file="stores/sqlite/transitions.py",
         old="ORDER BY runs.priority, coalesce(runs.place, runs.seq) LIMIT ?",
         new="ORDER BY runs.priority, coalesce(runs.place, runs.seq) DESC LIMIT ?",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteStore::test_a_claim_returns_at_most_the_limit_and_only_runs_of_its_lane",
     ),
     Breakage(
         "L5",
@@ -125,7 +125,7 @@ BREAKAGES = [
         file="config/backends.py",
         old='LOCAL if is_local(name, settings) else "agent"',
         new='"agent"',
-        test="agents/test_local_models.py",
+        test="agents/test_local_models.py::test_the_lane_of_an_agent_follows_from_where_its_model_runs",
     ),
     Breakage(
         "L6",
@@ -133,7 +133,7 @@ BREAKAGES = [
         file="stores/sqlite/transitions.py",
         old="ORDER BY runs.priority, coalesce(runs.place, runs.seq) LIMIT ?",
         new="ORDER BY coalesce(runs.place, runs.seq) LIMIT ?",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteStore::test_runs_are_claimed_by_priority_then_by_age",
     ),
     Breakage(
         "L7",
@@ -141,7 +141,7 @@ BREAKAGES = [
         file="stores/sqlite/transitions.py",
         old="AND number = ?\n              AND state = 'running' AND attempt = ?\n",
         new="AND number = ?\n              AND attempt = ?\n",
-        test="engine/daemon/test_transitions.py",
+        test="engine/daemon/test_transitions.py::test_the_first_final_state_wins_whatever_comes_after_it",
     ),
     Breakage(
         "L8",
@@ -149,7 +149,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old='return {"code": os.WEXITSTATUS(self._status), "pid": pid}',
         new='return {"code": min(os.WEXITSTATUS(self._status), 1), "pid": pid}',
-        test="runners/test_endings.py",
+        test="runners/test_endings.py::test_every_exit_code_is_reported",
     ),
     Breakage(
         "L9",
@@ -173,7 +173,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old='            return "timeout"\n',
         new='            return "cancel"\n',
-        test="runners/test_stopping.py",
+        test="runners/test_stopping.py::test_a_run_past_its_timeout_is_stopped_like_a_cancel",
     ),
     Breakage(
         "L11",
@@ -181,7 +181,7 @@ BREAKAGES = [
         file="model/schedule/cursor.py",
         old="SCHEDULED_RETRIES = 1",
         new="SCHEDULED_RETRIES = 2",
-        test="model/test_rollup.py",
+        test="model/test_rollup.py::test_a_recurring_task_goes_on_tries_again_pauses_or_is_done",
     ),
     Breakage(
         "L11",
@@ -189,7 +189,7 @@ BREAKAGES = [
         file="engine/daemon/outcome.py",
         old='store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)\n    elif',
         new='store.add_run(task.id, cause="retry", now=now)\n    elif',
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_schedules.py::test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is_reported",
     ),
     Breakage(
         "L12",
@@ -197,7 +197,7 @@ BREAKAGES = [
         file="model/states.py",
         old='    "cancelled": {"reopen": "active"},\n',
         new='    "cancelled": {},\n',
-        test="engine/submit/test_restart.py",
+        test="engine/submit/test_restart.py::test_a_cancelled_task_can_be_restarted",
         fails_with="IllegalMove",
     ),
     Breakage(
@@ -206,7 +206,7 @@ BREAKAGES = [
         file="dialects/tool_context.py",
         old="for view in await self.tasks(batch=batch) if",
         new="for view in await self.tasks() if",
-        test="scenarios/test_opencode_dialect.py",
+        test="scenarios/test_opencode_dialect.py::test_tasks_of_one_message_are_a_batch",
     ),
     Breakage(
         "L13",
@@ -214,7 +214,7 @@ BREAKAGES = [
         file="stores/sqlite/views.py",
         old='where.append("tasks.batch = ?")',
         new='where.append("? IS NOT NULL")',
-        test="engine/submit/test_batches.py",
+        test="engine/submit/test_batches.py::test_a_batch_is_listed_on_its_own",
     ),
     Breakage(
         "L14",
@@ -222,7 +222,7 @@ BREAKAGES = [
         file="engine/daemon/outcome.py",
         old='if waiting and how == "completed":',
         new='if waiting and how in ("completed", "failed"):',
-        test="engine/submit/test_dependencies.py",
+        test="engine/submit/test_dependencies.py::test_a_task_is_skipped_with_the_reason_when_a_dependency_fails",
     ),
     Breakage(
         "L15",
@@ -230,7 +230,7 @@ BREAKAGES = [
         file="model/options/template.py",
         old='values.get(name, default or "")',
         new='default or values.get(name, "")',
-        test="model/options/test_template.py",
+        test="model/options/test_template.py::test_a_default_counts_only_without_a_value",
     ),
     Breakage(
         "L16",
@@ -246,7 +246,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old='completed = code == 0 and "stop" not in self._facts',
         new='completed = "stop" not in self._facts',
-        test="runners/test_steps.py",
+        test="runners/test_steps.py::test_hooks_run_around_the_command_and_see_how_it_went",
     ),
     Breakage(
         "L17",
@@ -262,7 +262,7 @@ BREAKAGES = [
         file="engine/submit/draft_trigger.py",
         old="return task.due_at if task.due_at is not None and task.due_at > now else None",
         new="return None",
-        test="engine/daemon/test_lanes.py",
+        test="engine/daemon/test_lanes.py::test_a_task_waiting_for_its_start_time_takes_no_slot_in_its_lane",
     ),
     Breakage(
         "L19",
@@ -270,7 +270,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old='if not outcome or outcome.get("code") == 0:',
         new='if not outcome or "code" in outcome:',
-        test="runners/test_steps.py",
+        test="runners/test_steps.py::test_a_sequence_stops_at_its_first_failure",
     ),
     Breakage(
         "L20",
@@ -278,7 +278,7 @@ BREAKAGES = [
         file="engine/daemon/supervisor.py",
         old="case NotStarted() if is_after_reboot:",
         new="case NotStarted() if False:",
-        test="engine/daemon/test_supervisor.py",
+        test="engine/daemon/test_supervisor.py::test_a_run_without_a_record_is_started_again_unless_the_machine_was",
     ),
     Breakage(
         "L21",
@@ -295,7 +295,7 @@ BREAKAGES = [
         file="frontends/cli/live/attach.py",
         old='        context.note("", _continues(view))\n        return STILL_LIVE',
         new="        context.engine.cancel([view.id])\n        return STILL_LIVE",
-        test="frontends/cli/test_terminal.py",
+        test="frontends/cli/test_terminal.py::test_ctrl_z_leaves_the_task_to_the_background_and_loses_no_byte",
     ),
     Breakage(
         "L23",
@@ -303,7 +303,7 @@ BREAKAGES = [
         file="stores/sqlite/views.py",
         old='"SELECT id FROM tasks WHERE key = ?"',
         new="\"SELECT id FROM tasks WHERE key = ? AND state = 'active'\"",
-        test="engine/submit/test_keys.py",
+        test="engine/submit/test_keys.py::test_a_repeated_launch_returns_the_first_task_whatever_its_state",
         fails_with="IntegrityError",
     ),
     Breakage(
@@ -312,7 +312,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old='(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)',
         new='(os.POSIX_SPAWN_OPEN, 0, "/etc/passwd", os.O_RDONLY, 0)',
-        test="runners/test_endings.py",
+        test="runners/test_endings.py::test_standard_input_is_empty",
     ),
     Breakage(
         "L25",
@@ -320,7 +320,7 @@ BREAKAGES = [
         file="runners/shim/program.py",
         old='folders = _folders(env.get("PATH", _DEFAULT_PATH))',
         new='folders = _folders(os.environ.get("PATH", _DEFAULT_PATH))',
-        test="engine/submit/test_submission.py",
+        test="engine/submit/test_submission.py::test_a_task_sees_the_callers_environment_and_directory_and_not_the_daemons",
     ),
     Breakage(
         "L26",
@@ -336,7 +336,7 @@ BREAKAGES = [
         file="model/retry.py",
         old="self.backoff * 2 ** min(failures - 1, _MOST_DOUBLINGS)",
         new="self.backoff * 1",
-        test="model/test_retry.py",
+        test="model/test_retry.py::test_the_wait_doubles_with_every_failure_until_there_are_no_tries_left",
     ),
     Breakage(
         "L27",
@@ -344,6 +344,6 @@ BREAKAGES = [
         file="engine/daemon/outcome.py",
         old="        count += 1\n    return count",
         new="        count += 1\n    return max(count - 1, 0)",
-        test="engine/daemon/test_retries.py",
+        test="engine/daemon/test_retries.py::test_a_task_that_never_succeeds_ends_with_its_last_retry",
     ),
 ]

@@ -11,7 +11,7 @@ BREAKAGES = [
         file="model/rollup.py",
         old="has_changed=cursor is None or reported != cursor.result",
         new="has_changed=cursor is None or cursor.result not in (None, reported)",
-        test="model/test_rollup.py",
+        test="model/test_rollup.py::test_only_a_change_is_reported",
     ),
     Breakage(
         "N2",
@@ -36,7 +36,7 @@ BREAKAGES = [
         file="model/text/split.py",
         old="piece, size = ([opened], length(opened) + 1) if opened else ([], 0)",
         new="piece, size = [], 0",
-        test="model/text/test_split.py",
+        test="model/text/test_split.py::test_a_code_fence_is_closed_and_opened_again",
     ),
     Breakage(
         "N5",
@@ -60,7 +60,7 @@ BREAKAGES = [
         file="engine/daemon/outcome.py",
         old="cut(answer, STORED)",
         new="cut(answer, 20)",
-        test="engine/agents/test_sessions.py::test_every_answer_is_reported_in_full_exactly_once",
+        test="clients/test_claude_code_loop.py::test_a_command_and_an_agent_are_started_reported_and_quoted",
     ),
     Breakage(
         "N7",
@@ -68,7 +68,7 @@ BREAKAGES = [
         file="engine/notices/addresses.py",
         old='here = environ.get("ERRANDS_CHANNEL", "")',
         new='here = ""',
-        test="frontends/cli/test_channels.py",
+        test="frontends/cli/test_channels.py::test_the_conversation_decides_and_then_the_configuration",
     ),
     Breakage(
         "N8",

@@ -11,7 +11,7 @@ BREAKAGES = [
         file="runners/shim/run.py",
         old="                (os.POSIX_SPAWN_DUP2, out, 2),\n",
         new='                (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),\n',
-        test="runners/test_capture.py",
+        test="runners/test_capture.py::test_both_streams_are_captured_in_order",
     ),
     Breakage(
         "O2",
@@ -19,7 +19,7 @@ BREAKAGES = [
         file="engine/log_header.py",
         old="at = utc_text(task.approved_at or task.created_at)",
         new="at = utc_text(started or task.created_at)",
-        test="engine/test_output.py",
+        test="engine/test_output.py::test_a_log_has_the_times_of_the_approval_and_of_the_start",
     ),
     Breakage(
         "O3",
@@ -27,7 +27,7 @@ BREAKAGES = [
         file="runners/output/log.py",
         old="next_offset=offset + len(content), missing",
         new="next_offset=self.total, missing",
-        test="runners/test_capture.py",
+        test="runners/test_capture.py::test_a_reader_that_continues_from_its_offset_misses_only_the_gap",
     ),
     Breakage(
         "O4",
@@ -35,7 +35,7 @@ BREAKAGES = [
         file="dialects/arguments.py",
         old='"number", description, minimum=0, maximum=LONGEST_WAIT, default=default',
         new='"number", description, minimum=0, default=default',
-        test="dialects/test_arguments.py",
+        test="dialects/test_arguments.py::test_a_wait_beyond_the_bounds_is_refused",
     ),
     Breakage(
         "O4",
@@ -59,7 +59,7 @@ BREAKAGES = [
                 "if not view.is_live and view.latest.number:",
             ),
         ),
-        test="engine/test_output.py",
+        test="engine/test_output.py::test_a_result_is_marked_retrieved_when_it_is_read_for_the_first_time",
     ),
     Breakage(
         "O6",
@@ -67,7 +67,7 @@ BREAKAGES = [
         file="runners/output/capped_log.py",
         old="tail = ring if self._written <= self._size else ring[at:] + ring[:at]",
         new="tail = ring",
-        test="runners/test_capture.py",
+        test="runners/test_capture.py::test_beyond_the_cap_both_ends_are_kept_and_the_gap_is_marked",
     ),
     Breakage(
         "O6",
@@ -75,7 +75,7 @@ BREAKAGES = [
         file="runners/output/capped_log.py",
         old="{cause} {missing:,} bytes not kept",
         new="{cause} {self.total:,} bytes not kept",
-        test="runners/test_capture.py",
+        test="runners/test_capture.py::test_beyond_the_cap_both_ends_are_kept_and_the_gap_is_marked",
     ),
     Breakage(
         "O7",
@@ -83,7 +83,7 @@ BREAKAGES = [
         file="engine/core.py",
         old="count = self.config.runs.tail_lines if lines is None else lines",
         new="count = 20 if lines is None else lines",
-        test="engine/test_output.py",
+        test="engine/test_output.py::test_the_last_twenty_lines_are_shown_by_default",
     ),
     Breakage(
         "O8",
@@ -91,7 +91,7 @@ BREAKAGES = [
         file="runners/output/capped_log.py",
         old='"lines": self.lines + (not self._ends_line),',
         new='"lines": self.lines,',
-        test="runners/test_endings.py",
+        test="runners/test_endings.py::test_an_ending_has_times_and_resource_usage",
     ),
     Breakage(
         "O8",
@@ -99,7 +99,7 @@ BREAKAGES = [
         file="model/text/summary.py",
         old="_said(_sum(_counts(result[1]) for result in results))",
         new="_said(_counts(results[-1][1]))",
-        test="model/text/test_summary.py",
+        test="model/text/test_summary.py::test_a_tool_is_recognised",
     ),
     Breakage(
         "O9",
@@ -108,7 +108,7 @@ BREAKAGES = [
         old="                if piece.content:\n                    yield piece.content\n",
         new="                if over:\n                    return\n"
         "                if piece.content:\n                    yield piece.content\n",
-        test="engine/test_output.py",
+        test="engine/test_output.py::test_following_a_task_that_has_not_started_waits_for_it",
     ),
     Breakage(
         "O10",
@@ -116,7 +116,7 @@ BREAKAGES = [
         file="model/text/progress.py",
         old="(100 - min(progress.percent, 100.0)) / progress.percent",
         new="(100 - min(progress.percent, 100.0)) / 100",
-        test="model/text/test_progress.py",
+        test="model/text/test_progress.py::test_the_time_left_follows_from_the_time_so_far",
     ),
     Breakage(
         "O11",
@@ -156,7 +156,7 @@ BREAKAGES = [
         file="ports/home.py",
         old="            os.mkdir(each, 0o700)  # the parents too, unlike `makedirs`\n",
         new="            os.makedirs(path, 0o700)\n",
-        test="frontends/cli/test_private_home.py",
+        test="frontends/cli/test_private_home.py::test_nothing_is_open_to_others_although_the_umask_is_0",
     ),
     Breakage(
         "O12",
@@ -172,7 +172,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="AND ended_at IS NULL AND seen_at >= ?1",
         new="AND ended_at IS NULL AND 0 * ?1",
-        test="contracts/test_sqlite_store.py",
+        test="contracts/test_sqlite_store.py::TestSqliteRetention::test_a_task_of_a_parent_session_does_not_expire",
     ),
     Breakage(
         "O13",
@@ -180,7 +180,7 @@ BREAKAGES = [
         file="engine/walls/private_homes.py",
         old='    return [f"{home.homes}/{name}" for name in names if name not in used]\n',
         new="    return []\n",
-        test="engine/walls/test_contained.py",
+        test="engine/walls/test_contained.py::test_the_private_home_of_a_project_goes_with_its_last_task",
     ),
     Breakage(
         "O14",
@@ -188,7 +188,7 @@ BREAKAGES = [
         file="engine/removal.py",
         old="        if live:\n            raise StillLive",
         new="        if False:\n            raise StillLive",
-        test="engine/daemon/test_retention.py",
+        test="engine/daemon/test_retention.py::test_clear_refuses_live_tasks_and_then_removes_nothing",
     ),
     Breakage(
         "O15",
@@ -196,7 +196,7 @@ BREAKAGES = [
         file="model/text/sanitise.py",
         old='if not self._colour or introducer != ["["] or final != "m" or codes',
         new='if not self._colour or introducer != ["["] or codes',
-        test="model/text/test_sanitise.py",
+        test="model/text/test_sanitise.py::test_colours_stay_when_wanted_and_never_run_out_of_the_text",
     ),
     Breakage(
         "O15",
@@ -220,7 +220,7 @@ BREAKAGES = [
         file="ports/rundir.py",
         old='found = [name for name in names if name not in _OURS and not name.startswith("record.")]',
         new="found = [name for name in names if name in _OURS]",
-        test="engine/test_output.py",
+        test="engine/test_output.py::test_files_that_a_task_leaves_are_listed_and_kept_as_long_as_the_task",
     ),
     Breakage(
         "O17",

@@ -36,7 +36,7 @@ BREAKAGES = [
         file="model/agent/session.py",
         old='(run.cause == "resume" and run.state in ("failed", "cancelled"))',
         new="False",
-        test="engine/agents/test_resume.py",
+        test="engine/agents/test_resume.py::test_a_failed_resume_keeps_the_earlier_result_and_can_be_tried_again",
         fails_with="NotResumable",
     ),
     Breakage(
@@ -69,7 +69,7 @@ BREAKAGES = [
         file="engine/agents/sessions.py",
         old="if session is not None and self._is_lost(session, may_start=may_start):",
         new="if False:",
-        test="engine/agents/test_resume.py",
+        test="engine/agents/test_resume.py::test_a_session_that_its_program_lost_is_refused_before_it_is_counted",
     ),
     Breakage(
         "S18",
@@ -93,7 +93,7 @@ BREAKAGES = [
         file="stores/sqlite/views.py",
         old="all_runs.task = tasks.seq AND all_runs.cause = 'resume')",
         new="all_runs.task = tasks.seq AND all_runs.number > 2)",
-        test="engine/agents/test_resume.py",
+        test="engine/agents/test_resume.py::test_a_resume_returns_at_once_and_sees_the_whole_conversation",
     ),
     Breakage(
         "S5",
@@ -101,7 +101,7 @@ BREAKAGES = [
         file="model/agent/session.py",
         old="Cannot resume task: status is '{view.state}'. Only completed tasks can be resumed.",
         new="Cannot resume task: status is '{view.task_state}'. Only completed tasks can be resumed.",
-        test="engine/agents/test_resume.py",
+        test="engine/agents/test_resume.py::test_a_task_that_cannot_be_resumed_is_refused_with_the_documented_message",
     ),
     Breakage(
         "S5",
@@ -109,7 +109,7 @@ BREAKAGES = [
         file="model/agent/session.py",
         old="if session is None or session.gone_at is not None:",
         new="if session is None:",
-        test="engine/agents/test_resume.py",
+        test="engine/agents/test_resume.py::test_a_session_that_its_program_lost_is_refused_before_it_is_counted",
     ),
     Breakage(
         "S6",
@@ -117,7 +117,7 @@ BREAKAGES = [
         file="engine/agents/sessions.py",
         old="            check_resumable(view, self._store.session(task_id))\n",
         new="",
-        test="engine/agents/test_resume.py",
+        test="engine/agents/test_resume.py::test_of_fifty_resumes_at_once_exactly_one_wins",
         fails_with="AlreadyActive",
     ),
     Breakage(
@@ -126,7 +126,7 @@ BREAKAGES = [
         file="engine/daemon/outcome.py",
         old="not_before=now + AWAITED if self._is_awaited(task, run, exchange) else None",
         new="not_before=None",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_sessions.py::test_a_caller_that_blocks_gets_the_answer_and_no_notice",
     ),
     Breakage(
         "S7",
@@ -134,7 +134,7 @@ BREAKAGES = [
         file="dialects/tool_context.py",
         old="await self.engine.acknowledge(view.latest.id, reader=self.caller.door)  # it may be a retry",
         new="pass",
-        test="scenarios/test_background_resume.py",
+        test="scenarios/test_background_task.py::test_wait_for_resume_response",
     ),
     Breakage(
         "S7",
@@ -142,7 +142,7 @@ BREAKAGES = [
         file="engine/daemon/outcome.py",
         old="cut(answer, STORED)",
         new="cut(answer, 20)",
-        test="engine/agents/test_sessions.py::test_every_answer_is_reported_in_full_exactly_once",
+        test="scenarios/test_background_task.py::test_resume_completion_notification",
     ),
     Breakage(
         "S8",
@@ -167,7 +167,7 @@ BREAKAGES = [
         file="engine/submit/prompt_spec.py",
         old="call or str(len(store.messages(parent)))",
         new="None",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_sessions.py::test_a_fork_that_waits_does_not_hear_what_is_said_meanwhile",
     ),
     Breakage(
         "S17",
@@ -216,7 +216,7 @@ BREAKAGES = [
         file="engine/agents/sessions.py",
         old="            if draft.fork is not None:\n                raise",
         new="            if False:\n                raise",
-        test="engine/agents/test_sessions.py",
+        test="engine/agents/test_sessions.py::test_fork_and_resume_together_are_refused_and_create_nothing",
     ),
     Breakage(
         "S9",
@@ -224,7 +224,7 @@ BREAKAGES = [
         file="model/agent/fork.py",
         old="of {len(result):,} characters]",
         new="of {LONGEST_RESULT:,} characters]",
-        test="model/agent/test_fork.py",
+        test="model/agent/test_fork.py::test_a_long_result_is_shortened_and_says_how_long_it_was",
     ),
     Breakage(
         "S10",
@@ -248,7 +248,7 @@ BREAKAGES = [
         file="agents/opencode/turn.py",
         old="await asyncio.wait_for(self._woken.wait(), pause)",
         new="await self._woken.wait()",
-        test="clients/test_opencode.py",
+        test="clients/test_opencode.py::test_the_end_is_found_by_polling_when_the_stream_is_broken",
         fails_with="TimeoutError",
     ),
     Breakage(
@@ -274,7 +274,7 @@ BREAKAGES = [
         file="agents/builtin/backend.py",
         old="conversation.close([call for call in conversation.open_calls() if conversation.is_begun(call)])",
         new="conversation.close([])",
-        test="agents/test_builtin_recovery.py",
+        test="agents/test_builtin_recovery.py::test_a_kill_at_any_step_loses_nothing_and_repeats_nothing",
     ),
     Breakage(
         "S15",
@@ -290,7 +290,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="AND ended_at IS NULL AND seen_at >= ?1",
         new="AND seen_at >= ?1",
-        test="scenarios/test_parent_sessions.py",
+        test="scenarios/test_parent_sessions.py::test_a_conversation_of_pydantic_ai_keeps_its_tasks_while_it_goes_on",
     ),
     Breakage(
         "S16",
@@ -298,7 +298,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="AND ended_at IS NULL AND seen_at >= ?1",
         new="AND ended_at IS NULL AND ?1",
-        test="scenarios/test_parent_sessions.py",
+        test="scenarios/test_parent_sessions.py::test_the_tasks_of_an_mcp_client_are_kept_while_it_comes_back",
     ),
     Breakage(
         "S16",
@@ -306,7 +306,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="removed += runs + self.remove(commands, now=now)",
         new="removed += runs",
-        test="scenarios/test_parent_sessions.py::test_an_agent_without_a_session_is_removed_with_its_commands",
+        test="contracts/test_sqlite_store.py::TestSqliteSessions::test_the_commands_of_an_agent_are_removed_with_it_and_what_else_it_started_follows",
     ),
     Breakage(
         "S16",
@@ -314,7 +314,7 @@ BREAKAGES = [
         file="stores/sqlite/retention.py",
         old="AND tasks.created_by = 'run ' || agents.id || '.' || latest.number)",
         new=")",
-        test="scenarios/test_parent_sessions.py::test_the_commands_of_earlier_runs_of_a_recurring_agent",
+        test="contracts/test_sqlite_store.py::TestSqliteSessions::test_what_an_agent_started_is_kept_until_another_run_of_it_follows",
     ),
     Breakage(
         "S16",
@@ -331,7 +331,7 @@ BREAKAGES = [
         file="dialects/base.py",
         old="each if caller.conversation is not None else _without_fork(each) for each",
         new="each for each",
-        test="scenarios/test_native_dialect.py",
+        test="scenarios/test_native_dialect.py::test_fork_is_not_offered_where_the_conversation_is_not_known",
     ),
     Breakage(
         "S17",
@@ -339,7 +339,7 @@ BREAKAGES = [
         file="dialects/opencode.py",
         old="fork=context.caller.conversation if fork else None,",
         new="fork=None,",
-        test="scenarios/test_opencode_dialect.py",
+        test="scenarios/test_opencode_dialect.py::test_background_task_with_fork",
     ),
     Breakage(
         "S18",

@@ -19,7 +19,7 @@ BREAKAGES = [
         file="engine/triggers/schedules.py",
         old="trigger=evolve(task.trigger, anchor=now)",
         new="trigger=task.trigger",
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_unpause.py::test_an_unpaused_task_continues_from_now_without_catching_up",
     ),
     Breakage(
         "T2",
@@ -61,7 +61,7 @@ BREAKAGES = [
         file="engine/triggers/debounce.py",
         old="min(last + trigger.debounce, first + trigger.max_wait)",
         new="min(first + trigger.debounce, first + trigger.max_wait)",
-        test="sources/test_debounce.py",
+        test="sources/test_debounce.py::test_a_burst_ends_when_it_is_quiet_or_has_lasted_long_enough",
     ),
     Breakage(
         "T6",
@@ -77,7 +77,7 @@ BREAKAGES = [
         file="engine/triggers/schedules.py",
         old="if count >= config.schedules.most:",
         new="if count > config.schedules.most:",
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_schedules.py::test_the_number_of_schedules_is_limited_and_the_error_says_what_to_do",
     ),
     Breakage(
         "T8",
@@ -88,7 +88,7 @@ BREAKAGES = [
         "        with self._store:\n"
         '            self._store.db.write("UPDATE hearings SET next_at = NULL")\n'
         "        self._store.close()\n",
-        test="engine/triggers/test_schedules.py",
+        test="engine/triggers/test_schedules.py::test_an_interval_keeps_its_grid_across_engines",
     ),
     Breakage(
         "T9",
@@ -96,7 +96,7 @@ BREAKAGES = [
         file="engine/daemon/janitor.py",
         old="before=now - retention.history, limit=BATCH",
         new="before=now - retention.keep, limit=BATCH",
-        test="engine/triggers/test_run_history.py",
+        test="engine/triggers/test_run_history.py::test_earlier_runs_are_removed_after_a_month_and_still_counted",
     ),
     Breakage(
         "T9",
@@ -121,7 +121,7 @@ BREAKAGES = [
         file="model/schedule/slot_record.py",
         old='    decided.update((slot, ("coalesced", LATER)) for slot in good[:-1])\n',
         new="",
-        test="model/schedule/test_schedule.py",
+        test="model/schedule/test_schedule.py::test_what_was_missed_ends_as_the_policy_says",
     ),
     Breakage(
         "T11",
@@ -129,6 +129,6 @@ BREAKAGES = [
         file="engine/triggers/listener.py",
         old="await source.open(None if watch is None else watch.baseline)",
         new="await source.open(None)",
-        test="sources/test_files.py",
+        test="sources/test_files.py::test_changes_while_no_daemon_runs_are_found_afterwards",
     ),
 ]

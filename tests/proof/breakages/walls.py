@@ -9,8 +9,8 @@ BREAKAGES = [
         "A13",
         "repositories below the top of a project can be written",
         file="engine/walls/mounts.py",
-        old="for name in (*PROTECTED, *_own_files(real), *below):",
-        new="for name in (*PROTECTED, *_own_files(real)):",
+        old="for name in (*sorted(there), *_own_files(real), *below):",
+        new="for name in (*sorted(there), *_own_files(real)):",
         test="engine/walls/test_projects.py::test_repositories_and_settings_below_the_top_cannot_be_changed",
     ),
     Breakage(
@@ -35,7 +35,7 @@ BREAKAGES = [
         file="engine/daemon/launch.py",
         old="            if is_contained(task):\n",
         new="            if is_contained(task) and False:\n",
-        test="engine/walls/test_contained.py",
+        test="engine/walls/test_contained.py::test_the_projects_own_work_starts_at_once_behind_walls",
     ),
     Breakage(
         "A13",
@@ -43,7 +43,7 @@ BREAKAGES = [
         file="engine/walls/sandbox.py",
         old='(() if sandbox.network else ("--unshare-net",))',
         new="()",
-        test="engine/walls/test_contained.py",
+        test="engine/walls/test_contained.py::test_a_wrong_verdict_reaches_no_server_and_writes_nothing_outside",
     ),
     Breakage(
         "A8",
@@ -51,7 +51,7 @@ BREAKAGES = [
         file="frontends/mcp/frontend.py",
         old="return client.peer is None or not is_inside_a_run(*client.peer)",
         new="return True",
-        test="frontends/mcp/test_http.py",
+        test="frontends/mcp/test_http.py::test_a_client_inside_a_run_is_shown_no_form_that_it_could_answer_itself",
     ),
     Breakage(
         "A8",
@@ -99,7 +99,7 @@ BREAKAGES = [
         file="engine/daemon/launch.py",
         old="read_only=read_only,",
         new="read_only=False,",
-        test="engine/walls/test_walls_alone.py",
+        test="engine/walls/test_walls_alone.py::test_the_walls_hold_without_the_judge",
     ),
     Breakage(
         "A13",
@@ -107,7 +107,7 @@ BREAKAGES = [
         file="runners/system/read_only_filter.py",
         old="        (_SOCKETS, errno.EACCES),\n",
         new="",
-        test="runners/test_read_only.py",
+        test="runners/test_read_only.py::test_no_way_out_of_the_walls",
     ),
     Breakage(
         "A13",
@@ -115,6 +115,6 @@ BREAKAGES = [
         file="runners/system/landlock.py",
         old="(_SET_DUMPABLE, 0, 0, 0, 0)",
         new="(_SET_DUMPABLE, 1, 0, 0, 0)",
-        test="runners/test_read_only.py",
+        test="runners/test_read_only.py::test_no_way_out_of_the_walls",
     ),
 ]
