@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 
+from errands.judge.recipes import deciding_files
 from errands.judge.shell.scripts import SHELLS, is_interpreter, printed_scripts, scripts, uncovered
 from errands.judge.shell.wrappers import is_wrapper
 from errands.judge.words import expanded, is_word, texts_of
@@ -31,6 +32,7 @@ class Coverage:
     def add_command(self, texts: tuple[str, ...], cwd: str) -> None:
         """Note the scripts of one command."""
         self.scripts.update(dict.fromkeys(scripts(texts, cwd)))
+        self.scripts.update(dict.fromkeys(posixpath.join(cwd, file) for file in deciding_files(texts)))
         if what := uncovered(texts):
             self.uncovered[f"runs more with `{what}` than the files whose content an approval covers"] = None
 

@@ -12,6 +12,7 @@ import pytest
 from errands.engine.approval.answers import answers_to
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
+from errands.model.record import evolve
 from errands.model.text.answers import ALWAYS, NO, ONCE, TASK, Answer, answer_to, keys, prompt
 from errands.model.view import View
 from errands.ports.store import Query
@@ -63,6 +64,28 @@ async def test_a_command_of_an_agent_can_be_approved_once_for_its_task_or_always
     assert offered(engine.engine, child) == (ONCE, TASK, ALWAYS, NO)
     engine.engine.reject(child.id, **PERSON)
     await engine.wait(task.id, timeout=WITHIN)
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [("npm test", "package.json"), ("bun test", "package.json"), (("make", "test"), "Makefile"),
+     ("cargo test", "Cargo.toml"), ("go test ./...", "go.mod")],
+)  # fmt: skip
+def test_a_test_run_can_be_always_approved_until_what_decides_about_it_changes(
+    asking: Engine, command: str | tuple[str, ...], file: str, tmp_path: Path
+) -> None:
+    (tmp_path / file).write_text("one")
+    draft = Draft(command=command, cwd=str(tmp_path), propose=True)
+    view = asking.submit(draft)
+    assert view.question is not None
+    said = f"an approval covers the content of {file}, but not the code that they run"
+    assert view.question.reasons[-1].text == said
+    asking.approve(view.id, scope="always", **PERSON)
+
+    again = evolve(draft, propose=False)
+    assert asking.submit(again).approved_by == "ada (always)"
+    (tmp_path / file).write_text("two")
+    assert asking.submit(again).approved_by != "ada (always)"
 
 
 def test_the_least_yes_is_the_letter_y_and_only_offered_letters_count() -> None:

@@ -46,6 +46,26 @@ def check_always(task: Task, reasons: Sequence[Reason]) -> None:
         raise BadValue(said)
 
 
+def coverage(task: Task) -> tuple[Reason, ...]:
+    """Say what an approval of a test or a build covers, because its words do not."""
+    if not (files := _deciding_files(task)):
+        return ()
+    from errands.model.verdict import Reason
+
+    text = f"an approval covers the content of {', '.join(files)}, but not the code that they run"
+    return (Reason(text=text, kind="coverage", undo="yes"),)
+
+
+def _deciding_files(task: Task) -> tuple[str, ...]:
+    """Return the files that decide what a task runs, if an approval covers them all."""
+    action, evidence = task.action, evidence_of(task)
+    if isinstance(action, Prompt) or evidence is None or action.watch or action.before or action.lastly:
+        return ()
+    from errands.judge.recipes import covered_files
+
+    return covered_files(action.commands, action.cwd, evidence.files)
+
+
 def _is_call(reasons: Sequence[Reason]) -> bool:
     return any(each.kind == "call" for each in reasons)
 
@@ -66,6 +86,8 @@ def _always_doubt(task: Task, reasons: Sequence[Reason]) -> str:
     action = task.action
     if isinstance(action, Prompt):
         return "a prompt may lead anywhere: approve it each time, without --always"
+    if _deciding_files(task):
+        return ""
     if any(each.kind == "script" for each in reasons):
         return "this runs a script, whose content may change: approve it each time, without --always"
     evidence = evidence_of(task)

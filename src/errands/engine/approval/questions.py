@@ -5,7 +5,7 @@ Everything here happens inside the caller's transaction.
 
 from __future__ import annotations
 
-from errands.engine.approval.answers import offered
+from errands.engine.approval.answers import coverage, offered
 from errands.engine.notices.outbox import enqueue
 from errands.model.approval import digest, evidence_text
 from errands.model.record import evolve
@@ -28,6 +28,8 @@ def ask(
 ) -> Approval:
     """Ask a person about a proposed task, and notify its owner."""
     is_first = not store.approvals(task.id)
+    if not any(each.kind == "call" for each in reasons):
+        reasons = (*(each for each in reasons if each.kind != "coverage"), *coverage(task))
     question = store.ask(task, run, reasons, now=now, expires_at=now + within)
     event = "proposed" if is_first else f"proposed again {question.id}"
     more = {
