@@ -72,9 +72,9 @@ def _answer(words: list[str]) -> int:
         context.ignore_problems()
     match words:
         case []:
-            from errands.frontends.cli.help import overview
+            from errands.frontends.cli.help import first_page
 
-            context.note(overview(context.error_look))
+            context.note(first_page(context.error_look))
             return 2
         case ["--version" | "-V"]:
             from errands import __version__

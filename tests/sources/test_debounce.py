@@ -208,7 +208,7 @@ def test_signals_of_one_moment_have_times_of_their_own(client: Engine, project: 
 def test_a_draft_that_says_too_much_is_refused(client: Engine) -> None:
     from errands.model.errors import BadValue
 
-    with pytest.raises(BadValue, match="one trigger, not every and on"):
+    with pytest.raises(BadValue, match="every and on cannot be combined"):
         client.submit(Draft(command="true", every=HOUR, on="file:*.py"))
     with pytest.raises(BadValue, match="debounce means nothing without on"):
         client.submit(Draft(command="true", debounce=SECOND))

@@ -6,6 +6,7 @@ The parts of the engine depend on this, never on `engine.py`.
 from __future__ import annotations
 
 from errands.model.errors import BadValue, unknown_task
+from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
 from errands.ports.rundir import files_in, last_output, recognised_progress, reported_progress
@@ -118,7 +119,7 @@ class EngineCore:
 
     def lane_widths(self) -> dict[str, int]:
         """Return the width of each lane: as a person set it, or else as configured."""
-        return {**self.config.lanes, **{each.name: each.width for each in self.store.lane_widths()}}
+        return lane_widths(self.config.lanes, self.store.lane_widths())
 
     def lane_load(self) -> dict[str, tuple[int, int]]:
         """Return how many slots of each lane are used, and how many runs wait; idle lanes are left out."""

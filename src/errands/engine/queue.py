@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from errands.engine.bell_client import LANE
 from errands.model.errors import BadValue, IllegalMove
-from errands.model.limits import UNKNOWN_LANE, Lane
+from errands.model.limits import UNKNOWN_LANE, Lane, lane_widths
 from errands.model.record import evolve
 from errands.model.states import LIVE
 
@@ -189,21 +189,22 @@ class Queue:
     def lanes(self) -> list[Lane]:
         """List the lanes: how wide each is, who set that, and how many runs it has."""
         configured = self._core.config.lanes
-        widths = {each.name: each for each in self._store.lane_widths()}
+        chosen = {each.name: each for each in self._store.lane_widths()}
+        widths = lane_widths(configured, chosen.values())
         use = self._store.lane_load()
         found = []
-        for name in dict.fromkeys((*configured, *widths, *sorted(use))):
-            chosen = widths.get(name)
+        for name in dict.fromkeys((*widths, *sorted(use))):
+            setting = chosen.get(name)
             running, pending = use.get(name, (0, 0))
             found.append(
                 Lane(
                     name=name,
-                    width=configured.get(name, UNKNOWN_LANE) if chosen is None else chosen.width,
+                    width=widths.get(name, UNKNOWN_LANE),
                     configured=configured.get(name),
                     running=running,
                     pending=pending,
-                    set_by=None if chosen is None else chosen.by,
-                    set_at=None if chosen is None else chosen.at,
+                    set_by=None if setting is None else setting.by,
+                    set_at=None if setting is None else setting.at,
                 )
             )
         return found

@@ -12,6 +12,7 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from typing import Literal
 
@@ -54,6 +55,11 @@ class LaneWidth:
     width: int
     by: str
     at: datetime
+
+
+def lane_widths(configured: Mapping[str, int], chosen: Iterable[LaneWidth]) -> dict[str, int]:
+    """Return the width of each known lane: as a person set it, or else as configured."""
+    return {**configured, **{each.name: each.width for each in chosen}}
 
 
 @record

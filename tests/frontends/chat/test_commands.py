@@ -178,7 +178,7 @@ def test_resume_continues_an_agent_task_in_the_background(person: Person) -> Non
     person.types("wait", task)
 
     assert f"{task} continues in the background" in said
-    assert "errands: resume needs PROMPT" in said
+    assert "errands: resume needs a PROMPT" in said
     assert person.sees(task)["resume_count"] == 1
 
 
@@ -287,7 +287,7 @@ def test_a_rejected_task_can_be_approved_by_a_person_alone(
     window.types(f"/reject {asked}\r")
     window.shows(f"rejected {asked}; it will not start")
 
-    assert "rejected already" in says(person, f"/approve {asked}")  # on a pipe
+    assert "already rejected" in says(person, f"/approve {asked}")  # on a pipe
     window.types(f"/approve {asked}\r")
     window.shows(f"approved {asked}")
 

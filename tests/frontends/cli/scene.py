@@ -89,7 +89,8 @@ class Scene(Person):
         text = text.replace(self.place.name, "errands-examples")
         # The agent's process has given its command an id; in a narrow list that is shortened.
         for end in range(len(self._command), len("echo-"), -1):
-            text = text.replace(self._command[:end], "echo-222222"[:end])
+            # It is random, and may begin like the id of the agent's own task.
+            text = re.sub(rf"{self._command[:end]}(?![\w-])", "echo-222222"[:end], text)
         text = text.replace(f"version {__version__}", "version 1.2.3")
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-11-16 09:00", text)
         text = re.sub(r"09:00:\d\d", "09:00:00", text)

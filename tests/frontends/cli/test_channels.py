@@ -242,7 +242,7 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
         ('[channels.discord]\ntoken = "env:X"\nlisten = "yes"', "is neither true nor false"),
         ('[channels.apprise]\ntargets = "slack://"', "is not a table of URLs"),
         ('[channels]\nhook = "http://x"', "channels.hook: is a channel; write [channels.hook]"),
-        ('[channels.mine]\nurl = "http://x"', "channels.mine.kind: is missing"),
+        ('[channels.mine]\nurl = "http://x"', "channels.mine.kind: missing"),
         ("[notices]\nchannels = [1]", "is not a list of channels"),
     ],
 )

@@ -75,7 +75,7 @@ def test_an_agent_can_wait_for_events(person: Person, tmp_path: Path) -> None:
         (("--on", "nothing"), "write SOURCE:SUBJECT"),
         (("--on", "fils:x"), "did you mean file?"),
         (("--on", "file:x", "--on-option", "every"), "write NAME=VALUE"),
-        (("--on", "file:x", "--every", "1h"), "one trigger, not --every and --on"),
+        (("--on", "file:x", "--every", "1h"), "--every and --on cannot be combined"),
         (("--on", "file:x", "--wait"), "has no end to wait for"),
         (("--debounce", "1s"), "--debounce means nothing without --on"),
     ],

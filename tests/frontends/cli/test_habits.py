@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from errands.frontends.cli.help import EVERY_DAY, first_page
+from errands.frontends.cli.parser import MEANT as MEANT_FLAGS
 from errands.frontends.cli.parser import Usage, parse
 from errands.frontends.cli.verbs import ALIASES, MEANT, NAMES, find, load
+from errands.text import Look
 from tests.frontends.cli.person import Person
 
 
@@ -16,7 +20,7 @@ def test_options_end_at_the_first_word_of_the_command(person: Person) -> None:
     answer = person.types("run", "-q", "echo", "-n", "--wait", "x")
     task_id = answer.out.strip()
 
-    assert answer.err == "--wait went to echo; options of errands stand before it\n"
+    assert answer.err == "--wait was passed on to echo; put options for errands before the command\n"
     assert person.types("wait", task_id).code == 0
     assert person.types("logs", task_id).out == "--wait x"
     assert person.sees(task_id)["command"] == "echo -n --wait x"
@@ -200,3 +204,105 @@ def test_a_template_names_its_task_and_does_not_take_a_task_for_a_command(person
         f"{task_id} is a task. To save what it runs: errands template save again 'echo deployed'" in refused
     )
     assert person.types("template", "save", "again", "--", task_id).code == 0
+
+
+@pytest.mark.spec("X21", "L28")
+def test_without_an_id_queue_verbs_mean_the_newest_task_that_fits(newcomer: Person) -> None:
+    running = newcomer.starts("--name", "shop", "sleep 1000")
+    newcomer.waits_until(running, "state", "running")
+    held = newcomer.starts("--name", "shop", "--hold", "true")
+    later = newcomer.starts("--name", "shop", "--at", "+1h", "true")
+    foreign = newcomer.types("run", "-q", "sleep 1000", ERRANDS_SESSION="an-agent").out.strip()
+    newcomer.waits_until(foreign, "state", "running")
+
+    paused = newcomer.types("pause")
+    assert paused.err.startswith(f"the newest task: {running}, running, ")
+    assert paused.out.startswith(f"paused {running}: ")
+    assert newcomer.types("pause", code=3).err.startswith("errands: you have no task that is running")
+    assert newcomer.types("hold").out.startswith(f"held {later}  ")
+    newcomer.types("release", later)
+
+    # Three ids begin alike; only one of them fits each verb.
+    released = newcomer.types("release", "shop")
+    assert released.err == f"'shop' is taken for {held}, the only one that is held\n"
+    newcomer.types("wait", held)
+    assert newcomer.types("edit", "shop", "--name", "store").out.startswith(f"edited {later}")
+    assert newcomer.types("unpause").out.startswith(f"continued {running}  ")
+    assert newcomer.types("release", code=3).err.startswith("errands: you have no task that is held")
+    newcomer.types("cancel", running, later, foreign)
+
+
+@pytest.mark.spec("X21", "L4")
+def test_several_tasks_that_fit_are_listed_and_none_is_changed(newcomer: Person) -> None:
+    held = [newcomer.starts("--name", "twin", "--hold", "true") for _ in range(2)]
+    running = newcomer.starts("--name", "twin", "sleep 1000")
+    newcomer.waits_until(running, "state", "running")
+    refused = newcomer.types("release", "twin", code=3).err
+
+    assert all(each in refused for each in held)
+    assert running not in refused
+    assert {newcomer.sees(each)["state"] for each in held} == {"pending"}
+    newcomer.types("cancel", *held, running)
+
+
+@pytest.mark.spec("X21")
+def test_wait_without_an_id_prefers_what_runs(newcomer: Person) -> None:
+    running = newcomer.starts("sleep 1000")
+    newcomer.waits_until(running, "state", "running")
+    held = newcomer.starts("--hold", "true")
+
+    assert newcomer.types("wait", "--timeout", "1ms", code=124).err.startswith(
+        f"the newest task: {running}, "
+    )
+    newcomer.types("cancel", running)
+    assert newcomer.types("wait", "--timeout", "1ms", code=124).err.startswith(
+        f"the newest task: {held}, held"
+    )
+    newcomer.types("cancel", held)
+
+
+@pytest.mark.spec("X21")
+@pytest.mark.parametrize(("flag", "meant"), MEANT_FLAGS.items())
+def test_an_option_of_another_tool_is_answered_by_its_meaning(flag: str, meant: str) -> None:
+    ours = meant.partition(" ")[0]
+    verbs = [verb for verb in map(load, NAMES) if ours in {each for o in verb.options for each in o.flags}]
+    unknown = [verb for verb in verbs if flag not in {each for o in verb.options for each in o.flags}]
+
+    assert unknown, "no verb has that option"
+    with pytest.raises(Usage, match=f"has no option {flag}; use {re.escape(meant)}"):
+        parse(unknown[0], [flag])
+
+
+@pytest.mark.spec("X21")
+def test_every_lane_that_was_set_is_named_when_one_is_unknown(newcomer: Person) -> None:
+    newcomer.types("lane", "gpu", "2")
+
+    refused = newcomer.types("run", "--lane", "gpuu", "true", code=2).err
+    assert "unknown lane 'gpuu' (did you mean gpu?)" in refused
+    assert "gpu (2)" in refused
+
+
+@pytest.mark.spec("X21", "N9")
+def test_a_channel_that_cannot_deliver_is_named_at_once(newcomer: Person) -> None:
+    answer = newcomer.types("run", "--channel", "desktop", "true", PATH="/nowhere")
+
+    assert answer.err.startswith("channel desktop cannot deliver now: ")
+
+
+@pytest.mark.spec("X21")
+def test_resume_without_a_prompt_says_which_verb_continues_or_repeats_a_command(newcomer: Person) -> None:
+    done, held = newcomer.finishes("true"), newcomer.starts("--hold", "true")
+
+    assert f"errands restart {done} runs it again" in newcomer.types("resume", done, code=2).err
+    assert f"errands unpause {held} continues it" in newcomer.types("resume", held, code=2).err
+    newcomer.types("cancel", held)
+
+
+@pytest.mark.spec("X21")
+def test_errands_alone_fits_a_small_terminal_and_names_only_what_works() -> None:
+    text = first_page(Look(columns=80))
+
+    assert len(text.splitlines()) < 24
+    for command, _ in EVERY_DAY:
+        verbs = command.split(", ") if ", " in command else [command.split()[0]]
+        assert set(verbs) <= set(NAMES)

@@ -61,7 +61,7 @@ def test_doctor_warns_of_an_unanswered_question(newcomer: Person, precious: Path
     old = newcomer.types("doctor").out
 
     assert "nothing has been waiting for approval for long" in young
-    assert f"{waiting} has been waiting for approval for 2d; it expires in 6d 23h" in old
+    assert f"{waiting} has been waiting for approval for 2d; it expires in 7 days" in old
     assert f"errands show {waiting}, then errands approve or errands reject" in old
 
 

@@ -19,7 +19,7 @@ def test_a_task_is_paused_when_pause_returns_and_continues(person: Person) -> No
     output = Path(person.sees(task_id)["output_file"])
     size = output.stat().st_size
 
-    assert paused.out == f"paused {task_id}: its processes have stopped  (errands unpause {task_id})\n"
+    assert paused.out == f"paused {task_id}: its processes are suspended  (errands unpause {task_id})\n"
     assert "‖ paused" in person.types("ls").out
     assert "‖ paused" in person.types("show", task_id).out
     assert person.sees(task_id)["paused_at"] is not None
@@ -44,9 +44,13 @@ def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
     assert person.types("edit", task_id, "--after", "x", code=2).err.startswith("errands: edit has no option")
     assert "nothing to change" in person.types("edit", task_id, code=2).err
 
+    # A variable is added to those that the task has.
+    person.types("edit", task_id, "--env", "SIZE=1")
+    person.types("edit", task_id, "--env", "COLOUR=red", "echo new $SIZE $COLOUR")
+
     person.types("release", task_id)
     assert person.types("wait", task_id).code == 0
-    assert person.types("logs", task_id).out == "new\n"
+    assert person.types("logs", task_id).out == "new 1 red\n"
 
 
 @pytest.mark.spec("L28", "A5")

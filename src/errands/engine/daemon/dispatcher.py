@@ -14,7 +14,7 @@ from errands.engine.approval.questions import ask_again
 from errands.engine.log_header import utc_text
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.approval import evidence_of, is_unasked
-from errands.model.limits import UNKNOWN_LANE
+from errands.model.limits import UNKNOWN_LANE, lane_widths
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.model.trigger import recurring
@@ -30,7 +30,7 @@ class Dispatcher:
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self._config = config
-        self._widths: dict[str, int] = {}  # those that a person set
+        self._widths: dict[str, int] = {}
         self._lanes: dict[str, str] = {}
         self._used: dict[str, int] = {}
         self._backlog: set[str] = set()
@@ -42,7 +42,7 @@ class Dispatcher:
     def look(self) -> None:
         """Read which lanes have ready runs, how wide they are, and which runs wait without their slot."""
         self._backlog = set(self._store.ready_lanes())
-        self._widths = {each.name: each.width for each in self._store.lane_widths()}
+        self._widths = lane_widths(self._config.lanes, self._store.lane_widths())
         waiting = self._store.waiting_runs()
         for run_id, what in waiting.items():
             lane = self._lanes.get(run_id)
@@ -146,5 +146,4 @@ class Dispatcher:
             self._used[lane] -= 1
 
     def _room(self, lane: str) -> int:
-        width = self._widths.get(lane, self._config.lanes.get(lane, UNKNOWN_LANE))
-        return width - self._used.get(lane, 0)
+        return self._widths.get(lane, UNKNOWN_LANE) - self._used.get(lane, 0)

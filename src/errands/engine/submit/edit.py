@@ -11,7 +11,8 @@ from errands.model.action import Shell
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.limits import Limits
 from errands.model.options.draft import Draft
-from errands.model.options.table import EDITABLE
+from errands.model.options.table import BY_NAME, EDITABLE
+from errands.model.options.values import value_of
 from errands.model.record import evolve, fields
 from errands.text import did_you_mean
 
@@ -61,6 +62,9 @@ def drafted(task: Task, changes: Mapping[str, Any], environ: Mapping[str, str]) 
         parent=task.parent,
         created_by=task.created_by,
     )
+    if "env" in changes:
+        added = value_of(BY_NAME["env"], changes["env"], "env")
+        changes = {**changes, "env": {**action.env, **added}}  # variables are added, as on the command line
     return evolve(draft, **changes)
 
 

@@ -14,6 +14,7 @@ from errands.engine.submit.limits import limits_of
 from errands.model.action import Shell
 from errands.model.approval import BY_JUDGE, BY_MODE, SAID_YES, is_unasked, scope_of, way_in
 from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError, unknown_task
+from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.text.naming import command_slug, is_id, new_id, slug
@@ -382,8 +383,8 @@ class Submitter:
         return found
 
     def _check_lane(self, lane: str) -> None:
-        lanes = self._config.lanes
-        if lane not in lanes and lane not in {each.name for each in self._store.lane_widths()}:
+        lanes = lane_widths(self._config.lanes, self._store.lane_widths())
+        if lane not in lanes:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
             from errands.config.keys import key_of
 

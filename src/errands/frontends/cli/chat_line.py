@@ -92,6 +92,10 @@ class ChatLine:
             who = {**who, "consent": "yes"}
         match typed.name:
             case "resume":
+                if arguments.prompt is None:
+                    from errands.frontends.cli.verbs.ask import instead_of_resume
+
+                    raise Usage(instead_of_resume(engine.view(engine.resolve(arguments.id))))
                 return engine.sessions.resume(engine.resolve(arguments.id), arguments.prompt)
             case "restart":
                 if len(arguments.id) != 1 or arguments.failed or arguments.batch:

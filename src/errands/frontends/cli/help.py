@@ -18,6 +18,37 @@ WIDEST = 100  # columns; longer lines are hard to read
 NARROW = 60  # below that, explanations go under what they explain
 
 
+EVERY_DAY = (
+    ("run make test", "start a command in the background"),
+    ("run --every 1h make", "start it every hour; --at 18:30, --cron, --after ID"),
+    ("ls", "what runs, what starts next, what ended; -w watches"),
+    ("logs -f ID", "follow the output; the beginning of an id is enough"),
+    ("show ID", "everything about a task"),
+    ("wait ID", "wait for its end; the exit code is the task's own"),
+    ("cancel ID", "end it with all its processes"),
+    ("restart ID", "run it again; --failed: all that failed"),
+    ("pause ID", "suspend it until errands unpause"),
+    ("hold, move, edit", "keep it from starting, start it next, change it"),
+    ("lane shell 8", "run eight commands at once"),
+    ("clear --all", "remove what has ended"),
+    ("ask 'why ...?'", "give an agent a prompt, in the background"),
+    ("approve ID", "let a task start that waits for your approval"),
+)
+
+
+def first_page(look: Look) -> str:
+    """Return what people do every day, short enough for a small terminal."""
+    return "\n".join(
+        [
+            f"{look.paint('Usage:', 'bold')} errands VERB [options]",
+            "",
+            *_rows(EVERY_DAY, look),
+            "",
+            *wrap("errands --help lists all verbs, and errands VERB --help explains one.", look.columns),
+        ]
+    )
+
+
 def overview(look: Look) -> str:
     """Return the list of all verbs, by purpose."""
     columns = min(look.columns, WIDEST)

@@ -141,6 +141,51 @@ JSON_FIELDS = Option(
 )
 
 
+# What people type who know other tools: the option here, by meaning.
+MEANT = {
+    "--label": "--name",
+    "-l": "--name",
+    "--title": "--name",
+    "--delay": "--at +10m",
+    "-d": "--at +10m",
+    "--in": "--at +10m",
+    "--start": "--at 18:30",
+    "--interval": "--every 10m",
+    "--repeat": "--every 10m",
+    "--group": "--lane",
+    "-g": "--lane",
+    "--queue": "--lane",
+    "--stashed": "--hold",
+    "--paused": "--hold",
+    "--immediate": "--priority high",
+    "-i": "--priority high",
+    "-o": "--priority high",
+    "--urgent": "--priority high",
+    "--depends": "--after ID",
+    "--dependency": "--after ID",
+    "-D": "--after ID",
+    "-a": "--after ID",
+    "--working-directory": "--cwd",
+    "--workdir": "--cwd",
+    "--directory": "--cwd",
+    "--dir": "--cwd",
+    "-C": "--cwd",
+    "-e": "--env NAME=VALUE",
+    "--environment": "--env NAME=VALUE",
+    "--print-task-id": "--quiet",
+    "-p": "--quiet",
+    "--follow": "--wait",
+    "-f": "--wait",
+    "--retry": "--retries 3",
+    "--time-limit": "--timeout",
+    "--max-time": "--timeout",
+    "--lines": "--tail 20",
+    "--all-failed": "--failed",
+    "--successful-only": "--state completed",
+    "--status": "--state",
+}
+
+
 def parse(verb: Verb, words: Sequence[str]) -> Arguments:
     """Read the words that follow a verb; `--help` ends the reading."""
     values: dict[str, Any] = {
@@ -206,6 +251,11 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
     if option is None:
         if flag in verb.refused:
             raise Usage(f"{verb.name} does not take {flag}: {verb.refused[flag]}")
+        meant = MEANT.get(flag, "")
+        if meant.partition(" ")[0] in flags:
+            # A letter may as well be one of the command's.
+            more = "" if flag.startswith("--") else _advice(verb, flag, rest)
+            raise Usage(f"{verb.name} has no option {flag}; use {meant}{more}")
         raise Usage(f"{verb.name} has no option {flag}{_similar(flag, flags)}{_advice(verb, flag, rest)}")
     if not option.metavar:
         if equals and word.startswith("--"):

@@ -44,6 +44,8 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
         if approved is None:
             return NOT_APPROVED
         view = approved
+    if getattr(arguments, "channels", ()) and not arguments.quiet:
+        _note_trouble(context, view)
     if arguments.wait and view.standing is None:
         from errands.frontends.cli.live.attach import attach
 
@@ -59,6 +61,13 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
     else:
         _say_started(context, view)
     return 0
+
+
+def _note_trouble(context: Context, view: View) -> None:
+    """Say which of the channels that were asked for cannot deliver, and why."""
+    for name in dict.fromkeys(each.channel for each in view.channels):
+        if trouble := context.bootstrap.channel_trouble(name, context.config):
+            context.note(f"channel {name} cannot deliver now: {trouble}")
 
 
 def _say_started(context: Context, view: View) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.display.format import ago, needs_approval, now, state_word
-from errands.frontends.cli.parser import Option, Usage
+from errands.frontends.cli.parser import Option
 from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError
 from errands.model.text.sanitise import line
 from errands.ports.store import Query
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 MOST_NAMED = 5
+MOST_COMPARED = 100  # tasks whose ids begin alike
 BATCH = Option(flags=("--batch",), metavar="NAME", help="all tasks of this batch", completes="batches")
 
 
-def chosen(context: Context, arguments: Arguments, purpose: str) -> list[str]:
-    """Return the full ids of the given tasks, each once."""
-    if not arguments.id and arguments.batch is None:
-        raise Usage(f"there is no task to {purpose}; give its id or --batch (errands ls lists them)")
-    ids = [context.engine.resolve(each) for each in arguments.id]
+def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str] | None = None) -> list[str]:
+    """Return the full ids of the given tasks, each once; `complete` completes the beginning of one."""
+    ids = [(complete or context.engine.resolve)(each) for each in arguments.id]
     if arguments.batch is not None:
         ids += batch(context, arguments.batch)
     return list(dict.fromkeys(ids))
@@ -40,9 +39,8 @@ def newest_task(context: Context, states: tuple[str, ...], purpose: str, *, own:
     for owner in (context.session,) if own else (context.session, None):
         views = context.engine.list(Query(states=states, owner=owner, limit=1, with_commands=False))
         if views:
-            view = views[0]
-            context.note(f"the newest task: {view.id}, {state_word(view)}, {ago(view.created_at, at=now())}")
-            return view.id
+            _say_which(context, views[0])
+            return views[0].id
     raise NotFound(f"there is no task {purpose}; give an id (errands ls --all lists every task)")
 
 
@@ -54,12 +52,50 @@ def resolved(context: Context, beginning: str) -> str:
     try:
         return context.engine.resolve(beginning)
     except Ambiguous as error:
-        views = context.engine.summaries(error.ids[:100])
+        views = context.engine.summaries(error.ids[:MOST_COMPARED])
         live = [view for view in views if view.is_live]
         view = (live or views)[0]
         others = f"{len(error.ids) - 1} other" + ("s" if len(error.ids) > 2 else "")
         context.note(f"{beginning!r} is taken for {view.id}, {state_word(view)}; it matches {others}")
         return view.id
+
+
+def fitting_task(context: Context, beginning: str, fits: Callable[[View], bool]) -> str:
+    """Complete the beginning of an id for a verb that changes something: of several, the only one that fits.
+
+    If several fit, the wrong one might be changed, so they are listed instead.
+    """
+    try:
+        return context.engine.resolve(beginning)
+    except Ambiguous as error:
+        views = [view for view in context.engine.summaries(error.ids[:MOST_COMPARED]) if fits(view)]
+        if len(views) != 1 or len(error.ids) > MOST_COMPARED:
+            ids = [view.id for view in views] or error.ids
+            raise Ambiguous(str(error), prefix=error.prefix, ids=ids) from None
+        context.note(f"{beginning!r} is taken for {views[0].id}, the only one that is {state_word(views[0])}")
+        return views[0].id
+
+
+def given_or_newest(
+    context: Context,
+    given: Sequence[str],
+    states: tuple[str, ...],
+    fits: Callable[[View], bool],
+    purpose: str,
+) -> list[str]:
+    """Return the tasks that a verb is given, or the newest one of the caller that fits, and say which."""
+    if given:
+        return list(dict.fromkeys(fitting_task(context, each, fits) for each in given))
+    query = Query(states=states, owner=context.session, with_commands=False)
+    views = [view for view in context.engine.list(query) if fits(view)]
+    if not views:
+        raise NotFound(f"you have no task {purpose}; give an id (errands ls lists tasks)")
+    _say_which(context, views[0])
+    return [views[0].id]
+
+
+def _say_which(context: Context, view: View) -> None:
+    context.note(f"the newest task: {view.id}, {state_word(view)}, {ago(view.created_at, at=now())}")
 
 
 def each_of(context: Context, given: Sequence[str], act: Callable[[str], int]) -> int:

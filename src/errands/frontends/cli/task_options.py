@@ -83,9 +83,8 @@ def note_passed_on(context: Context, arguments: Arguments) -> None:
     """Say which options went to the command, although they could have been meant for errands."""
     if arguments.passed_on:
         command = arguments.command[0]
-        context.note(
-            f"{', '.join(arguments.passed_on)} went to {command}; options of errands stand before it"
-        )
+        passed = ", ".join(arguments.passed_on)
+        context.note(f"{passed} was passed on to {command}; put options for errands before the command")
 
 
 def draft_of(context: Context, arguments: Arguments, **action: Any) -> Draft:

@@ -120,6 +120,21 @@ def spoken(duration: timedelta) -> str:
     return f"{seconds}s"
 
 
+def upcoming(gap: timedelta) -> str:
+    """Return how long until something happens, rounded as people say it: `in 4 min`, `in 2 h 5 min`."""
+    seconds = max(1, round(gap.total_seconds()))
+    if seconds < 60:
+        return f"in {seconds} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"in {minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"in {hours} h" + (f" {minutes} min" if minutes else "")
+    days, hours = divmod(round(seconds / 3600), 24)
+    return f"in {days} day{'' if days == 1 else 's'}" + (f" {hours} h" if hours else "")
+
+
 def exact(duration: timedelta) -> str:
     """Return a duration as it can be parsed again, to the millisecond: `90s` is `1m30s`."""
     rest = duration // timedelta(milliseconds=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from errands.model.text.duration import spoken
+from errands.model.text.duration import spoken, upcoming
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
 from errands.text import Cell, plural, state_cell, width
@@ -26,7 +26,7 @@ def ago(moment: datetime, *, at: datetime) -> str:
     """Return how long ago a moment was, or how long until it comes."""
     gap = at - moment
     if gap.total_seconds() < -1:
-        return f"in {spoken(-gap)}"
+        return upcoming(-gap)
     return f"{spoken(gap)} ago" if gap.total_seconds() >= 1 else "just now"
 
 
@@ -190,7 +190,7 @@ def waits_for(view: View, *, at: datetime) -> str:
     if view.retry is not None:
         which = f"({view.retry.number} of {view.retry.of})"
         if view.retry.at is not None and view.retry.at > at:
-            return f"failed, trying again in {spoken(view.retry.at - at)} {which}"
+            return f"failed, trying again {upcoming(view.retry.at - at)} {which}"
         return f"failed, waiting for room in lane {view.lane} to try again {which}"
     if view.standing is not None:
         next_at = view.standing.next_at
@@ -198,7 +198,7 @@ def waits_for(view: View, *, at: datetime) -> str:
             return "waiting for an event"
         return "no next run" if next_at is None else f"starts {ago(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
-        return f"starts in {spoken(view.due_at - at)}"
+        return f"starts {upcoming(view.due_at - at)}"
     others = (view.details or {}).get("waiting_for")
     if others:
         return f"waiting for {', '.join(others)}"

@@ -25,7 +25,7 @@ from errands.model.record import record
 from errands.model.states import ENDED, LIVE, OPEN, STANDING
 from errands.model.text.sanitise import line
 from errands.ports.store import Query
-from errands.text import Cell, Column, clip, fitting, plural, state_cell, table
+from errands.text import Cell, Column, clip, fitting, plural, state_cell, table, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,8 +205,12 @@ def _cell(
 
 
 def _in_short(text: str, room: int) -> str:
-    """Say in few words what a task waits for; its approval is explained by `show`."""
+    """Say in few words what a task waits for; `show` says it in full."""
     text = text.replace("waiting for room in lane", "waiting for lane")
+    if width(text) > room:
+        text = text.replace(" · next in ", " · in ")
+    if text.startswith("held until errands release"):
+        text = "until errands release"
     if text.startswith("waiting for approval"):
         text = "waiting for approval" if room >= 20 else "needs approval"
     return text
@@ -233,7 +237,7 @@ def _in_use(context: Context) -> str:
     widths = context.engine.lane_widths()
     lanes = [
         f"{line(lane)} {used}/{widths.get(lane, UNKNOWN_LANE)}"
-        + (f" ({waiting:,} waiting)" if waiting else "")
+        + (f" ({waiting:,} pending)" if waiting else "")
         for lane, (used, waiting) in context.engine.lane_load().items()
     ]
     batches = [

@@ -167,6 +167,13 @@ MEANT = {
     "reset": "clear --all",
 }
 
+# What no verb does, and what does it.
+INSTEAD = {
+    "version": "errands --version prints it",
+    "upgrade": "install the new version over it (uv tool install --force '.[all]' in its clone), then "
+    "errands daemon stop: the next command starts the new one",
+}
+
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
 FAMILIES = {
     first: tuple(name for name in NAMES if name.startswith(f"{first} "))
@@ -199,6 +206,8 @@ def find(words: list[str]) -> tuple[str, list[str]]:
         return name, words[1:]
     if name in ALIASES:
         return _aliased(name, words[1:])
+    if name in INSTEAD:
+        raise Usage(f"there is no verb {name!r}; {INSTEAD[name]}")
     raise Usage(f"there is no verb {name!r}{_meaning(name)}; see errands --help")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
-from errands.frontends.cli.display.format import ending_line, now
+from errands.frontends.cli.display.format import ending_line, now, state_word
 from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import check_reply, reply
@@ -41,9 +41,24 @@ def ask(context: Context, arguments: Arguments) -> int:
 
 def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
+    if arguments.prompt is None:
+        raise Usage(instead_of_resume(context.engine.view(context.engine.resolve(arguments.id))))
     prompt = _prompt(arguments.prompt)
     view = context.engine.sessions.resume(arguments.id, prompt, is_awaited=arguments.wait)
     return _report(context, arguments, view, is_new=True)
+
+
+def instead_of_resume(view: View) -> str:
+    """Return what to type instead of a resume without a prompt, which other tools continue tasks with."""
+    if view.agent is not None:
+        return f"resume needs a PROMPT for the agent: errands resume {view.id} 'and then?'"
+    if view.is_paused or view.is_held:
+        way = f"errands unpause {view.id} continues it"
+    elif view.is_open:
+        way = f"it is {state_word(view)} and needs no resume"
+    else:
+        way = f"errands restart {view.id} runs it again"
+    return f"resume sends an agent another prompt, and {view.id} is a command; {way}"
 
 
 def check_resume(arguments: Arguments) -> None:
@@ -150,7 +165,11 @@ VERBS = (
         "tools, directory, limits and everything else stay as they were at the launch.",
         options=(WAIT, QUIET, JSON),
         refused={flag: FROZEN for option in LAUNCH for flag in option.flags},
-        operands=(Operand(metavar="ID", help="the task", completes="ended"), PROMPT),
+        operands=(
+            Operand(metavar="ID", help="the task", completes="ended"),
+            Operand(metavar="PROMPT", help=PROMPT.help, optional=True),
+        ),
+        usage=("resume [options] ID PROMPT",),
         examples=(("errands resume why-do-7k2 'and since when?'", ""),),
     ),
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def cancel(context: Context, arguments: Arguments) -> int:
     if arguments.id or arguments.batch is not None:
-        ids = chosen(context, arguments, "cancel")
+        ids = chosen(context, arguments)
     else:
         ids = [newest_task(context, OPEN, "to cancel", own=True)]
     before = {each: not context.engine.has_ended(each) for each in ids}

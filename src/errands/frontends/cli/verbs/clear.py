@@ -28,7 +28,9 @@ def clear(context: Context, arguments: Arguments) -> int:
     sweeping = arguments.all or arguments.failed or arguments.state or arguments.owner or arguments.older
     if sweeping and arguments.id:
         raise Usage("give either ids, or --all, --failed, --state, --owner or --older")
-    ids = _swept(context, arguments) if sweeping else chosen(context, arguments, "clear")
+    if not sweeping and not arguments.id and arguments.batch is None:
+        raise Usage("clear needs to know what: give ids, --batch, --failed, --older or --all")
+    ids = _swept(context, arguments) if sweeping else chosen(context, arguments)
     removed = context.engine.clear(ids) if ids else []
     if arguments.json:
         for each in removed:

@@ -193,7 +193,13 @@ VERBS = (
         details="Shows what would change and asks before writing. What others wrote stays, and so does a "
         "file of ours that was edited since. Directories that install made are removed if they are empty.",
         options=(*_WHERE, _DIFF, _YES),
-        operands=(_CLIENT,),
+        operands=(
+            Operand(
+                metavar="CLIENT",
+                help="the client, or `service`, so that the daemon no longer starts with the system",
+                choices=(*CLIENTS, SERVICE),
+            ),
+        ),
         examples=(
             ("errands uninstall claude", "the plugin and what enables it"),
             ("errands uninstall service", "the daemon no longer starts at boot"),

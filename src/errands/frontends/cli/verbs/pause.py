@@ -6,6 +6,8 @@ from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
+from errands.frontends.cli.targets import given_or_newest
+from errands.model.states import LIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def pause(context: Context, arguments: Arguments) -> int:
-    for each in arguments.id:
+    for each in given_or_newest(context, arguments.id, LIVE, _can_pause, "that is running and can be paused"):
         view = context.engine.queue.pause(each, run=arguments.run)
         if arguments.json:
             context.print_view(settled(context, view))
@@ -29,15 +31,16 @@ def pause(context: Context, arguments: Arguments) -> int:
         else:
             view = settled(context, view)
             if context.engine.queue.has_settled(view):
-                context.say(f"paused {view.id}: its processes have stopped  {undo}")
+                context.say(f"paused {view.id}: its processes are suspended  {undo}")
             else:
-                context.say(f"pausing {view.id}: some of its processes have not stopped yet  {undo}")
+                context.say(f"pausing {view.id}: some of its processes still run  {undo}")
     return 0
 
 
 def unpause(context: Context, arguments: Arguments) -> int:
-    for each in arguments.id:
-        before = context.engine.view(context.engine.resolve(each))
+    states = (*LIVE, "paused")
+    for each in given_or_newest(context, arguments.id, states, _is_paused, "that is paused"):
+        before = context.engine.view(each)
         view = context.engine.queue.unpause(before.id, run=arguments.run)
         if arguments.json:
             context.print_view(settled(context, view))
@@ -53,8 +56,16 @@ def unpause(context: Context, arguments: Arguments) -> int:
     return 0
 
 
+def _can_pause(view: View) -> bool:
+    return view.latest.state == "running" and not view.is_paused and view.agent is None
+
+
+def _is_paused(view: View) -> bool:
+    return view.is_paused or view.is_held or view.state == "paused"
+
+
 def settled(context: Context, view: View) -> View:
-    """Wait until the processes of a task have stopped or continued; the daemon tells them to."""
+    """Wait until the processes of a task are suspended or continue; the daemon signals them."""
     import time
 
     give_up = time.monotonic() + SETTLED_WITHIN
@@ -96,7 +107,7 @@ def _follow_run(context: Context, view: View, *, is_shown: bool) -> int:
 
 
 SETTLED_WITHIN = 5.0  # seconds
-TASKS = Operand(metavar="ID", help="the tasks", repeat=True, completes="open")
+TASKS = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="open")
 RUN = Option(flags=("--run",), help="of a recurring task: its current run, not its schedule")
 
 VERBS = (
@@ -104,8 +115,9 @@ VERBS = (
         name="pause",
         summary="pause a running task or a schedule until errands unpause",
         run=pause,
-        details="All processes of a running task stop (SIGSTOP) and keep their memory; its time limits stand "
-        "still, and its place in the lane is free for others. A task that has not started is held. Of a "
+        details="Without an id, the newest running task that you started is meant. All processes of a "
+        "running task are suspended (SIGSTOP) and keep their memory; its time limits stand still, and its "
+        "place in the lane is free for others. A task that has not started is held. Of a "
         "recurring task the schedule is paused: its current run continues unless --run is given, and one "
         "that has not started is cancelled. A running agent cannot be paused, but the commands that it has "
         "started can. The word is not resume, because that sends an agent another prompt.",
@@ -121,7 +133,8 @@ VERBS = (
         summary="continue a paused task or schedule",
         run=unpause,
         starts=True,
-        details="A task continues at once, even if its lane is full by now. A schedule counts from now.",
+        details="Without an id, the newest paused or held task that you started is meant. A task continues "
+        "at once, even if its lane is full by now. The times of a schedule are counted from now.",
         options=(RUN, JSON),
         operands=(TASKS,),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.display.format import local, now, waits_for
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.targets import fitting_task, given_or_newest
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options
 from errands.model.options.table import EDITABLE, OPTIONS
 from errands.model.text.sanitise import line
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
     from errands.model.limits import Lane
+    from errands.model.view import View
 
 
 def hold(context: Context, arguments: Arguments) -> int:
-    for each in arguments.id:
+    for each in given_or_newest(context, arguments.id, NOT_STARTED, _can_hold, "that is pending"):
         view = context.engine.queue.hold(each)
         if arguments.json:
             context.print_view(view)
@@ -31,7 +33,7 @@ def hold(context: Context, arguments: Arguments) -> int:
 
 
 def release(context: Context, arguments: Arguments) -> int:
-    for each in arguments.id:
+    for each in given_or_newest(context, arguments.id, NOT_STARTED, _is_held, "that is held"):
         view = context.engine.queue.release(each)
         if arguments.json:
             context.print_view(view)
@@ -45,7 +47,8 @@ def release(context: Context, arguments: Arguments) -> int:
 def move(context: Context, arguments: Arguments) -> int:
     if sum(map(bool, (arguments.first, arguments.last, arguments.before))) > 1:
         raise Usage("give one of --first, --last and --before")
-    view = context.engine.queue.move(arguments.id, before=arguments.before, last=arguments.last)
+    task_id = fitting_task(context, arguments.id, _is_pending)
+    view = context.engine.queue.move(task_id, before=arguments.before, last=arguments.last)
     order = context.engine.queue.order(view.lane)
     if arguments.json:
         place = order.index(view.id) + 1 if view.id in order else None
@@ -65,7 +68,8 @@ def edit(context: Context, arguments: Arguments) -> int:
         changes["command"] = command_of(arguments, words, place=1)
     # The values are checked with the names of the flags, before anything changes.
     draft_of(context, arguments, command=changes.get("command", "true"))
-    view = context.engine.queue.edit(arguments.id, **changes, **consent_of(arguments))
+    task_id = fitting_task(context, arguments.id, _is_pending)
+    view = context.engine.queue.edit(task_id, **changes, **consent_of(arguments))
     if view.state == "proposed":
         from errands.frontends.cli.approval.proposals import ask_or_report
 
@@ -81,6 +85,21 @@ def edit(context: Context, arguments: Arguments) -> int:
         waits = f": {waits_for(view, at=now())}" if view.latest.state == "pending" else f", {view.state}"
         context.say(f"edited {view.id}{waits}  ({context.look.command('show')} {view.id})")
     return 0
+
+
+NOT_STARTED = ("pending", "proposed")
+
+
+def _is_pending(view: View) -> bool:
+    return view.latest.state == "pending"
+
+
+def _can_hold(view: View) -> bool:
+    return _is_pending(view) and not view.is_held
+
+
+def _is_held(view: View) -> bool:
+    return view.is_held
 
 
 def lane(context: Context, arguments: Arguments) -> int:
@@ -115,7 +134,7 @@ COLUMNS = (
     Column(title="WIDTH", right=True),
     Column(title="RUNNING", right=True),
     Column(title="PENDING", right=True),
-    Column(title="WIDTH FROM", flex=1),
+    Column(title="WIDTH FROM", flex=1, least=13, drop=1),
 )
 
 
@@ -141,6 +160,9 @@ def _origin(lane: Lane) -> str:
 
 
 def _said(lane: Lane) -> str:
+    if lane.set_at is None and lane.configured is None:
+        rest = "; what is pending in it starts one at a time" if lane.pending else ""
+        return f"removed lane {lane.name}, which the configuration does not have{rest}"
     what = "nothing more starts" if not lane.width else f"{plural(lane.width, 'run')} at once"
     more = ""
     if lane.set_at is not None and lane.configured not in (None, lane.width):
@@ -148,15 +170,15 @@ def _said(lane: Lane) -> str:
     return f"lane {lane.name}: {what} from now on{more}"
 
 
-PENDING = Operand(metavar="ID", help="the tasks", repeat=True, completes="live")
+PENDING = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live")
 
 VERBS = (
     Verb(
         name="hold",
         summary="keep a pending task from starting until errands release",
         run=hold,
-        details="errands run --hold queues a task that is held from the start. A running task is paused "
-        "instead: errands pause.",
+        details="Without an id, the newest pending task that you started is meant. errands run --hold queues "
+        "a task that is held from the start. A running task is paused instead: errands pause.",
         options=(JSON,),
         operands=(PENDING,),
     ),
@@ -165,6 +187,7 @@ VERBS = (
         summary="let a held task start when its turn comes",
         run=release,
         starts=True,
+        details="Without an id, the newest held task that you started is meant.",
         options=(JSON,),
         operands=(PENDING,),
     ),

@@ -313,7 +313,9 @@ def _show_output(context: Context, view: View, output: str, at: datetime) -> Non
     if lines:
         context.say(rule("", look))
     takes_input = (view.details or {}).get("input", "none") != "none"
-    if takes_input and run.state == "running" and view.activity_at and at - view.activity_at > QUIET:
+    if view.is_paused:
+        context.say(f"its processes are suspended: {look.command('unpause')} {view.id}")
+    elif takes_input and run.state == "running" and view.activity_at and at - view.activity_at > QUIET:
         silence = spoken(at - view.activity_at)
         context.say(f"silent for {silence}; it may be waiting for input: {look.command('send')} {view.id}")
     if not lines and run.state != "running":

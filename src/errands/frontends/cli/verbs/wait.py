@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.display.format import ending_line, now, progress_text, state_word, took_text
+from errands.frontends.cli.display.format import (
+    ending_line,
+    now,
+    progress_text,
+    state_word,
+    took_text,
+    waits_for,
+)
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
-from errands.frontends.cli.targets import BATCH, chosen, newest_task
+from errands.frontends.cli.targets import BATCH, chosen, newest_task, resolved
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
 from errands.model.view import exit_code
@@ -23,8 +30,10 @@ if TYPE_CHECKING:
 
 
 def wait(context: Context, arguments: Arguments) -> int:
-    is_given = bool(arguments.id) or arguments.batch is not None
-    ids = chosen(context, arguments, "wait for") if is_given else _newest(context)
+    if arguments.id or arguments.batch is not None:
+        ids = chosen(context, arguments, lambda each: resolved(context, each))
+    else:
+        ids = [_newest(context)]
     timeout = None if arguments.timeout is None else arguments.timeout.total_seconds()
     # A line that redraws itself is for people; a script reads one line per task at the end.
     live_line = (
@@ -55,10 +64,12 @@ def wait(context: Context, arguments: Arguments) -> int:
     return report(context, views, as_objects=arguments.json, quiet=arguments.quiet)
 
 
-def _newest(context: Context) -> list[str]:
-    """Return the newest live task, or else the newest one: it may just have ended."""
-    live = context.engine.list(Query(states=OPEN, owner=context.session, limit=1, with_commands=False))
-    return [newest_task(context, OPEN if live else (), "to wait for")]
+def _newest(context: Context) -> str:
+    """Return the newest task that runs, or else waits to start, or else ended: it may just have done so."""
+    for states in (("running", "resumed"), OPEN):
+        if context.engine.list(Query(states=states, owner=context.session, limit=1, with_commands=False)):
+            return newest_task(context, states, "to wait for")
+    return newest_task(context, (), "to wait for")
 
 
 def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool) -> int:
@@ -115,6 +126,8 @@ class LiveLine:
         if len(views) == 1:
             view = live[0]
             words = [state_cell(state_word(view), self._look).text, took_text(view.latest, at=at)]
+            if view.latest.state == "pending":
+                words = [waits_for(view, at=at)]
             words.append(progress_text(view, self._look, at=at, columns=20))
             text = f"{view.id}  " + "  ".join(word for word in words if word)
         else:
