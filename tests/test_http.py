@@ -9,13 +9,16 @@ import socketserver
 import ssl
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from errands import http as client
+from tests.answering import answering
+
+EVENT = b'data: {"type": "a"}\n\n'
 
 
 @pytest.fixture
@@ -167,3 +170,90 @@ async def test_this_machine_and_excepted_hosts_are_reached_without_the_proxy(
     assert client.proxy_of("https://internal.test/") is None
     assert client.proxy_of("http://[::1]:80/") is None
     assert client.proxy_of("https://errands.test/") == "http://127.0.0.1:1"
+
+
+def waiting(url: str, *, password: str | None = None, timeout: float = 5.0) -> client.AsyncClient:
+    headers = client.basic_auth("opencode", password) if password else {}
+    return client.AsyncClient(url, headers=headers, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a": 12}',
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n5;x=y\r\n: 12}\r\n0\r\n\r\n',
+        b'HTTP/1.1 200 OK\r\n\r\n{"a": 12}',
+    ],
+    ids=["length", "chunks", "until the end"],
+)
+@pytest.mark.parametrize("cut", [lambda whole: [whole], lambda whole: [bytes([each]) for each in whole]])
+async def test_an_answer_is_read_however_it_comes(answer: bytes, cut: Callable[[bytes], list[bytes]]) -> None:
+    async with answering(*cut(answer)) as (url, _asked):
+        reply = await waiting(url).request("GET", "/x", query={})
+
+    assert (reply.code, reply.json()) == (200, {"a": 12})
+
+
+@pytest.mark.fault("F48")
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"HTTP/1.1 200", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"],
+    ids=["nothing", "half a head", "nonsense", "half a body"],
+)
+async def test_an_answer_that_breaks_off_is_an_error(answer: bytes) -> None:
+    async with answering(answer) as (url, _asked):
+        with pytest.raises(client.HttpError) as caught:
+            await waiting(url).request("POST", "/x", query={}, body={})
+
+    assert caught.value.was_sent
+
+
+async def test_an_answer_that_does_not_come_is_not_waited_for_without_end() -> None:
+    async with answering(stay=True) as (url, _asked):
+        with pytest.raises(client.HttpError) as caught:
+            await waiting(url, timeout=0.1).request("GET", "/x", query={})
+
+    assert caught.value.was_sent
+
+
+async def test_a_server_that_is_not_there_got_nothing() -> None:
+    with pytest.raises(client.HttpError) as caught:
+        await waiting(f"http://127.0.0.1:{free_port()}").request("POST", "/x", query={}, body={})
+
+    assert not caught.value.was_sent
+
+
+async def test_what_is_asked_is_escaped_and_carries_the_password() -> None:
+    async with answering(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n") as (url, asked):
+        reply = await waiting(f"{url}/base", password="secret").request(
+            "GET", "/ä b", query={"directory": "/x y&z"}
+        )
+
+    assert reply.json() is None
+    head = asked[0].decode().split("\r\n")
+    assert head[0] == "GET /base/%C3%A4%20b?directory=%2Fx+y%26z HTTP/1.1"
+    assert "Authorization: Basic b3BlbmNvZGU6c2VjcmV0" in head
+
+
+async def test_events_are_read_however_they_are_cut() -> None:
+    stream = b"HTTP/1.1 200 OK\r\n\r\n" + EVENT + b": a comment\n\n" + b'data: {"type":\r\ndata: "b"}\r\n\r\n'
+    async with answering(*[bytes([each]) for each in stream]) as (url, _asked):
+        events = [each async for each in waiting(url).events("/event", query={}, silence=5)]
+
+    assert events == [{"type": "a"}, {"type": "b"}]
+
+
+@pytest.mark.fault("F48")
+async def test_a_stream_that_falls_silent_is_given_up() -> None:
+    async with answering(b"HTTP/1.1 200 OK\r\n\r\n" + EVENT, stay=True) as (url, _asked):
+        events = waiting(url).events("/event", query={}, silence=0.2)
+        assert await anext(events) == {"type": "a"}
+        with pytest.raises(client.HttpError):
+            await anext(events)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

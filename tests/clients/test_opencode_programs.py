@@ -77,7 +77,9 @@ def test_on_a_terminal_a_command_is_started_reported_and_quoted(
 
 
 @pytest.mark.spec("X17", "S14", "N6")
-def test_what_runs_when_a_person_leaves_with_ctrl_c_goes_on(tui: Callable[..., Tui], person: Person) -> None:
+def test_what_runs_when_a_person_leaves_with_ctrl_c_goes_on_and_is_reported_when_they_are_back(
+    tui: Callable[..., Tui], person: Person, model: ModelServer
+) -> None:
     hold = Gate(person.cwd / "hold")
     prompt = 'CALL bash {"command": "echo once >> deeds; cat hold", "description": "x"}\nSAY never'
     terminal = tui()
@@ -96,6 +98,14 @@ def test_what_runs_when_a_person_leaves_with_ctrl_c_goes_on(tui: Callable[..., T
     assert (person.cwd / "deeds").read_text() == "once\n"
     assert not is_delivered(person, task["owner"])
     hold.leaves()
+
+    known = len(model.asked)
+    back = tui("--session", task["owner"].removeprefix("opencode:"))
+    back.prompts("SAY here again")
+    back.says("here again")
+    waited_for(lambda: is_delivered(person, task["owner"]))
+    reported = f"{task['id']} completed"
+    waited_for(lambda: [each for each in model.asked[known:] if reported in each.prompt])
 
 
 @pytest.mark.spec("X17", "N8", "N6")

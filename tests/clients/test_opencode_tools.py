@@ -81,6 +81,22 @@ def test_a_report_is_answered_by_the_session_s_own_agent(opencode: str, person: 
     assert {each["info"]["agent"] for each in planning.messages()} == {"plan"}
 
 
+@pytest.mark.spec("N6", "X17")
+def test_the_person_sees_that_a_task_ended(session: Session, person: Person) -> None:
+    """OpenCode does not show them the message that the model gets, so there is a toast."""
+    with session.events() as events:
+        (reply,) = session.prompts(calling("background_shell", command="echo news"))
+        task = launched_in(reply)
+        session.is_told(f"{task} completed")
+
+        def toasts() -> list[str]:
+            shown = [each["properties"] for each in events if each["type"] == "tui.toast.show"]
+            return [each["message"] for each in shown if task in each["message"]]
+
+        (toast,) = waited_for(toasts)
+    assert toast.startswith(f"{task} completed")
+
+
 @pytest.mark.spec("N6", "S12")
 @pytest.mark.trap(2)
 def test_reports_wait_until_the_session_is_idle_and_come_together(
