@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from errands import config as configuration
 from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
-from errands.model.errors import BadValue, DaemonError, ErrandsError
+from errands.model.errors import BadValue, DaemonError, ErrandsError, missing_extra
 from errands.ports.home import Home
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
@@ -225,15 +225,19 @@ def run_chat(engine: Engine, **options: Any) -> int:
     return run(engine, **options)
 
 
+def run_top(engine: Engine, **options: Any) -> int:
+    """Show all tasks on a whole screen; `options` are those of `frontends.top`."""
+    from errands.frontends.top.start import run
+
+    return run(engine, **options)
+
+
 def run_discord(home: Home, config: Config, name: str, line: socket.socket | None = None) -> int:
     """Run the bot of a channel until a signal arrives or the other end of `line` closes."""
     try:
         from errands.frontends.discord.bot import serve
     except ModuleNotFoundError as error:
-        raise BadValue(
-            f"the bot needs {error.name}, which is not installed; "
-            "install it with: pip install 'errands[discord]'"
-        ) from error
+        raise missing_extra("the bot", "discord", error) from error
     from errands.channels import read_secret
 
     settings = config.channels[name]
@@ -323,13 +327,7 @@ def serve_mcp(
     try:
         from errands.frontends.mcp.serve import serve
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing == "errands":
-            raise
-        raise BadValue(
-            f"`errands mcp` needs {missing}, which is not installed; "
-            "install it with: pip install 'errands[mcp]'"
-        ) from error
+        raise missing_extra("`errands mcp`", "mcp", error) from error
     return serve(dialect, http=http, everything=everything, open_engine=open_client, environ=environ)
 
 

@@ -25,6 +25,7 @@ EXTRAS = {
     "mcp": "mcp",
     "watch": "watchfiles",
     "chat": "prompt_toolkit",
+    "tui": "textual",
     "discord": "discord",
     "apprise": "apprise",
     "keyring": "keyring",

@@ -31,6 +31,16 @@ class BadValue(ErrandsError):
     exit_code = 2
 
 
+def missing_extra(what: str, extra: str, error: ModuleNotFoundError) -> Exception:
+    """Return the error for an extra that is not installed; one about a module of our own stays what it is."""
+    package = (error.name or "").partition(".")[0]
+    if package == "errands":
+        return error
+    return BadValue(
+        f"{what} needs {package}, which is not installed; install it with: pip install 'errands[{extra}]'"
+    )
+
+
 class Cycle(BadValue):
     """Tasks wait for each other in a circle."""
 

@@ -74,6 +74,11 @@ class Home:
         return f"{self.path}/discord/{channel}"
 
     @property
+    def looked(self) -> str:
+        """The file with the time when a person last said that they have seen what failed."""
+        return f"{self.path}/looked"
+
+    @property
     def mcp(self) -> str:
         """The folder of the MCP server: its secrets, and calls that became tasks."""
         return f"{self.path}/mcp"

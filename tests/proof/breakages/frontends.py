@@ -6,6 +6,23 @@ from tests.proof.breakage import Breakage
 
 BREAKAGES = [
     Breakage(
+        "X9",
+        "a question is approved although its end was not on the screen",
+        file="frontends/top/keyboard.py",
+        old="elif shown.show_unseen():",
+        new="elif False:",
+        also=(("frontends/top/task/question_view.py", "return not self._unseen and time", "return time"),),
+        test="frontends/top/test_questions.py::test_a_long_question_is_read_to_its_end_first",
+    ),
+    Breakage(
+        "X9",
+        "a cancel does not ask",
+        file="frontends/top/keyboard.py",
+        old="self._confirmed = lambda: act(ids)",
+        new="self._act(lambda: act(ids))",
+        test="frontends/top/test_tasks.py::test_what_matches_is_cancelled_together_after_a_question",
+    ),
+    Breakage(
         "X21",
         "options after the first word of a command are taken for those of errands",
         file="frontends/cli/parser.py",

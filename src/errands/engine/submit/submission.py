@@ -263,8 +263,7 @@ class Submitter:
         from errands.engine.submit.prompt_spec import asked
 
         prompt = asked(draft, self._store, self._config, environ)
-        watched = {"watch": action.watch, "read_only": action.read_only}
-        return evolve(prompt, cwd=action.cwd, environment=kept, **watched)
+        return evolve(prompt, cwd=action.cwd, environment=kept, watch=action.watch)
 
     def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
         if consent == "none":

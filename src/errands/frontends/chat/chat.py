@@ -18,7 +18,7 @@ from errands.frontends.chat.command_line import CommandLine
 from errands.frontends.chat.commands import find_command
 from errands.frontends.chat.output import PlainOutput
 from errands.model.agent.session import CHAT
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import BadValue, NotFound, missing_extra
 from errands.model.text.naming import new_id
 from errands.ports.store import Query
 from errands.text import Look, fitting
@@ -147,10 +147,7 @@ def _screen(look: Look) -> Screen:
     try:
         from errands.frontends.chat.screen import Screen
     except ModuleNotFoundError as error:
-        raise BadValue(
-            f"a chat in a terminal needs {error.name}, which is not installed; "
-            "install it with: pip install 'errands[chat]'"
-        ) from error
+        raise missing_extra("a chat in a terminal", "chat", error) from error
     return Screen(colour=look.colour)
 
 

@@ -15,6 +15,7 @@ from errands.frontends.cli.manual import manual
 from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import GROUPS, load
 from errands.frontends.cli.verbs.completion import SCRIPTS
+from errands.frontends.tools.keys import KEYS, PLACES
 from errands.model.options.table import OPTIONS
 from errands.model.states import FAILURES, RUN_MOVES, SKIPS, TASK_MOVES
 
@@ -28,6 +29,7 @@ PLACE = Path("docs/reference/cli.md")
 SETTINGS = Path("docs/reference/configuration.md")
 DESIGN = Path("docs/explanation/design.md")
 PYTHON = Path("docs/reference/python.md")
+TOP = Path("docs/how-to/top.md")
 # Installed as it is beside the program, where shells and man look.
 SHARE = Path("share")
 MANUAL = SHARE / "man/man1/errands.1"
@@ -205,6 +207,21 @@ def _keywords() -> Iterator[str]:
         yield f"| `{option.name}`{scope} | {value} | {_cell(option.help + notes)} |"
 
 
+def viewer_keys(text: str) -> str:
+    """Put the table of keys into the page about the viewer."""
+    return _between(text, "viewer keys", _viewer_keys())
+
+
+def _viewer_keys() -> Iterator[str]:
+    for number, (place, title) in enumerate(PLACES.items()):
+        yield from ("",) if number else ()
+        yield f"| key | {title} |"
+        yield "|---|---|"
+        for key in KEYS:
+            if key.place == place:
+                yield f"| {' '.join(f'`{each}`' for each in key.keys)} | {_cell(key.help)} |"
+
+
 def states(text: str) -> str:
     """Put the tables of states into the page about the design."""
     return _between(text, "states", _states())
@@ -230,6 +247,7 @@ def main() -> int:
         PLACE: reference(),
         SETTINGS: settings(SETTINGS.read_text(encoding="utf-8")),
         PYTHON: options(PYTHON.read_text(encoding="utf-8")),
+        TOP: viewer_keys(TOP.read_text(encoding="utf-8")),
         DESIGN: states(DESIGN.read_text(encoding="utf-8")),
         MANUAL: manual(EXIT_CODES),
         **{place: f"{SCRIPTS[shell].strip()}\n" for shell, place in COMPLETIONS.items()},

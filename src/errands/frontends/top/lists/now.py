@@ -1,0 +1,28 @@
+"""Now: what waits for the person, what runs, what has failed since they looked, and what comes next."""
+
+from __future__ import annotations
+
+from errands.frontends.top.feed import NowFacts
+from errands.frontends.top.line_view import Line
+from errands.frontends.top.lists.rows import Entry
+from errands.model.view import View
+
+
+def now_entries(facts: NowFacts) -> list[Entry]:
+    """List the groups, always in the same order; one without tasks is a line that says so."""
+    entries: list[Entry] = []
+    entries += _group("WAITS FOR YOU", facts.waiting, "Nothing waits for you.")
+    entries += _group("RUNS", facts.running, "Nothing runs.")
+    entries += _group("FAILED SINCE YOU LOOKED", facts.failed, "Nothing has failed since you looked.")
+    entries += _group("NEXT", facts.coming, "Nothing comes next.")
+    if facts.more_pending:
+        entries.append([(f"   and {facts.more_pending:,} more wait", "dim")])
+    return entries
+
+
+def _group(title: str, views: list[View], nothing: str) -> list[Entry]:
+    if not views:
+        empty: Line = [(nothing, "dim")]
+        return [empty]
+    heading: Line = [(title, "bold"), (f" · {len(views)}", "dim")]
+    return [heading, *(view.id for view in views)]

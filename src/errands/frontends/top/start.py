@@ -1,0 +1,28 @@
+"""Start the viewer, or say what it needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from errands.engine.engine import Engine
+from errands.model.errors import BadValue, missing_extra
+from errands.text import Look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.top.words import Words
+
+
+def run(engine: Engine, *, words: Words, look: Look) -> int:
+    """Show all tasks until the person leaves."""
+    if (
+        not all(each.isatty() for each in (sys.stdin, sys.stdout, sys.stderr))
+        or os.environ.get("TERM", "dumb") == "dumb"
+    ):
+        raise BadValue("errands top needs a terminal; without one, errands ls lists the tasks")
+    try:
+        from errands.frontends.top.app import TopApp
+    except ModuleNotFoundError as error:
+        raise missing_extra("errands top", "tui", error) from error
+    return TopApp(engine, words=words, look=look).run() or 0

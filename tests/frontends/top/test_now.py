@@ -1,0 +1,96 @@
+"""Now: what waits for the person, what runs, what has failed, and what comes next."""
+
+from __future__ import annotations
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.testing.engines import TestEngine
+from tests.frontends.top.viewer import viewing
+
+pytestmark = pytest.mark.spec("X9")
+
+
+def proposed(home: Home, command: str) -> str:
+    """Propose a command, as an agent would; return the id of its task."""
+    asking = open_engine(home)
+    try:
+        return asking.submit(Draft(command=command, propose=True, cwd="/")).id
+    finally:
+        asking.close()
+
+
+async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) -> None:
+    asked = proposed(home, "rm -rf build")
+    runs = await engine.started("echo ready; read line", input="pipe")
+    failed = await engine.finished("exit 3")
+    later = await engine.submit("true", at="in 2h")
+
+    async with viewing(home) as viewer:
+        screen = await viewer.shows(asked, runs.id, failed.id, later.id)
+
+    order = [
+        "WAITS FOR YOU · 1", asked, "RUNS · 1", runs.id, "FAILED SINCE YOU LOOKED · 1", failed.id, "NEXT · 1",
+        later.id,
+    ]  # fmt: skip
+    places = [screen.index(each) for each in order]
+    assert places == sorted(places)
+    assert "1 wait for you · 1 run · 1 failed" in screen
+
+
+async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> None:
+    async with viewing(home) as viewer:
+        await viewer.shows(
+            "Nothing waits for you.",
+            "Nothing runs.",
+            "Nothing has failed since you looked.",
+            "Nothing comes next.",
+        )
+
+
+async def test_what_happens_elsewhere_is_seen(engine: TestEngine, home: Home) -> None:
+    async with viewing(home) as viewer:
+        await viewer.shows("Nothing runs.")
+        task = await engine.started("echo ready; read line", input="pipe")
+        await viewer.shows("RUNS · 1", task.id)
+        asked = proposed(home, "rm -rf build")
+        await viewer.shows("WAITS FOR YOU · 1", asked)
+        await engine.cancel(task.id)
+        await viewer.shows("Nothing runs.")
+
+
+async def test_the_preview_shows_the_output_of_the_chosen_task(engine: TestEngine, home: Home) -> None:
+    task = await engine.started("echo ready; read line; echo $line; read line", input="pipe")
+
+    async with viewing(home) as viewer:
+        await viewer.shows(f"{task.id} output", "ready")
+        await engine.send(task.id, b"and more\n")
+        await viewer.shows("and more")
+
+
+async def test_the_chosen_row_stays_chosen_when_others_come(engine: TestEngine, home: Home) -> None:
+    first = await engine.started("echo ready; read line", input="pipe")
+    async with viewing(home) as viewer:
+        await viewer.shows(f"{first.id} output")
+        before = viewer.app.rows
+        height = before.place - before.top
+
+        other = proposed(home, "rm -rf build")
+        await viewer.shows(other)
+
+        assert viewer.app.rows.chosen == first.id
+        assert viewer.app.rows.place - viewer.app.rows.top in (height, viewer.app.rows.place)
+
+
+async def test_what_was_seen_is_not_shown_again(engine: TestEngine, home: Home) -> None:
+    failed = await engine.finished("exit 3")
+    async with viewing(home) as viewer:
+        await viewer.shows(failed.id)
+        await viewer.press("d")
+        await viewer.hides(failed.id)
+    async with viewing(home) as viewer:
+        await viewer.shows("Nothing has failed since you looked.")
+        again = await engine.finished("exit 4")
+        await viewer.shows(again.id)

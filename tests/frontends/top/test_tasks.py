@@ -1,0 +1,91 @@
+"""Tasks: the list of all of them, its filter, the selection, and what is done to several at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.testing.engines import TestEngine, until
+from tests.frontends.top.viewer import viewing
+
+pytestmark = pytest.mark.spec("X9")
+
+
+async def test_it_lists_every_task_newest_first(engine: TestEngine, home: Home) -> None:
+    first = await engine.finished("true", name="first")
+    second = await engine.finished("exit 3", name="second")
+
+    async with viewing(home) as viewer:
+        await viewer.press("2")
+        screen = await viewer.shows(first.id, second.id)
+        third = await engine.finished("true", name="third")
+        await viewer.shows(third.id)
+
+    assert screen.index(second.id) < screen.index(first.id)
+
+
+async def test_the_filter_takes_words_and_fields(engine: TestEngine, home: Home) -> None:
+    made = await engine.finished("true", name="build")
+    failed = await engine.finished("exit 3", name="test")
+
+    async with viewing(home) as viewer:
+        await viewer.press("slash")
+        await viewer.shows("filter: words")
+        await viewer.types("state:failed")
+        await viewer.hides(made.id)
+        await viewer.shows(failed.id, "1 of 2")
+        await viewer.press("escape")
+        await viewer.shows(made.id, failed.id)
+        await viewer.press("slash")
+        await viewer.types("nothing like it")
+        await viewer.shows("None of 2 tasks matches 'nothing like it'; Esc removes the filter.")
+
+
+async def test_what_matches_is_cancelled_together_after_a_question(engine: TestEngine, home: Home) -> None:
+    tasks = [await engine.started("echo ready; read line", input="pipe", name="wait") for _ in range(2)]
+    other = await engine.started("echo ready; read line", input="pipe", name="other")
+
+    async with viewing(home) as viewer:
+        await viewer.press("slash")
+        await viewer.types("wait-")
+        await viewer.hides(other.id)
+        await viewer.press("X", "c")
+        await viewer.shows("cancel 2 tasks?")
+        await viewer.press("j")
+        await viewer.shows("nothing was done")
+        assert all(engine.engine.view(each.id).state == "running" for each in tasks)
+        await viewer.press("c", "y")
+        await viewer.shows("cancelled 2 tasks")
+        await until(lambda: all(engine.engine.view(each.id).state == "cancelled" for each in tasks))
+    assert engine.engine.view(other.id).state == "running"
+
+
+async def test_selected_tasks_are_restarted(engine: TestEngine, home: Home) -> None:
+    task = await engine.finished("echo again", name="once")
+    async with viewing(home) as viewer:
+        await viewer.press("2")
+        await viewer.shows(task.id)
+        await viewer.press("r", "y")
+        await viewer.shows(f"restarted {task.id}")
+        await until(lambda: engine.engine.view(task.id).runs == 2)
+
+
+async def test_a_refusal_is_said_in_the_words_of_the_engine(engine: TestEngine, home: Home) -> None:
+    task = await engine.finished("true", name="once")
+    async with viewing(home) as viewer:
+        await viewer.press("2")
+        await viewer.shows(task.id)
+        await viewer.press("p")
+        await viewer.shows("is completed; there is nothing to pause")
+
+
+async def test_a_thousand_tasks_are_drawn_by_line(engine: TestEngine, home: Home) -> None:
+    views = await engine.submit_all([Draft(command=("true",), hold=True) for _ in range(1200)])
+    async with viewing(home) as viewer:
+        await viewer.press("2")
+        await viewer.shows("1,200")
+        await viewer.press("G")
+        await viewer.shows(views[0].id)
+        drawn = len(viewer.app.query("*"))
+        assert drawn < 40
