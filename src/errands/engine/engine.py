@@ -45,10 +45,7 @@ class Engine(EngineCore):
         return self.submit_all([draft])[0]
 
     def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
-        """Create several tasks in one transaction: all of them or none.
-
-        `after` may name another draft of the same call by its name; a circle is refused.
-        """
+        """Create tasks in one transaction, all or none: `after` may name another of these drafts."""
         seen: Seen = {}
         judged = [self._ruling(draft, seen) for draft in drafts]
         self.ensure_daemon()
