@@ -261,6 +261,41 @@ def test_a_recurring_task_is_started_paused_resumed_and_fired_by_command(
     assert "hello from here" in said(discord, f"**{task} completed")
 
 
+@pytest.mark.spec("L28", "N7")
+def test_the_queue_is_steered_by_command(engine: Engine, discord: FakeDiscord, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    os.mkfifo(door)
+    running = engine.submit(Draft(command=f"read line < {door}", name="running", consent="yes")).id
+    eventually(lambda: engine.view(running).latest.state == "running")
+    first, second = (
+        engine.submit(Draft(command="echo old", name=name, after=(running,), consent="yes")).id
+        for name in ("first", "second")
+    )
+
+    def types(verb: str, words: str, /, **given: str | int) -> None:
+        before = len(discord.replies)
+        discord.type(ADA, CHANNEL, verb, **given)
+        discord.waits_for(lambda: len(discord.replies) > before)
+        assert words in discord.replies[-1]["data"]["content"]
+
+    types("pause", f"`{running}` is paused", task=running)
+    assert engine.view(running).is_paused
+    types("unpause", f"`{running}` is running", task=running)
+    assert not engine.view(running).is_paused
+    types("hold", f"`{first}` is held", task=first)
+    assert engine.view(first).is_held
+    types("release", f"`{first}` is pending", task=first)
+    assert not engine.view(first).is_held
+    types("move", f"`{second}` is 1 of 2 in lane shell", task=second)
+    assert engine.queue.order("shell") == [second, first]
+    types("edit", f"`{first}` is edited: `$ echo new`", task=first, command="echo new")
+    assert engine.view(first).command == "echo new"
+    types("lane", "narrow: 0 of 2 running, 0 pending", name="narrow", width=2)
+    types("lane", "⚠️ there is no lane 'none'", name="none")
+    types("hold", f"⚠️ task {running} is running already", task=running)
+    engine.cancel([running, first, second])
+
+
 def test_a_wrong_option_is_explained_and_starts_nothing(engine: Engine, discord: FakeDiscord) -> None:
     discord.type(ADA, CHANNEL, "run", command="echo hello", every="often")
     reply = replied(discord)

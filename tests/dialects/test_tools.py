@@ -8,7 +8,7 @@ from errands import dialects
 from errands.ports.dialect import Caller
 
 ASKS = {
-    "native": ["run"],
+    "native": ["run", "edit"],
     "opencode": ["background_shell"],
     "claude": ["Bash"],
     "co": ["start_background_task"],
@@ -22,7 +22,7 @@ DESTROYS = {
     "egirl": ["task_cancel"],
 }
 READS = {
-    "native": ["tasks", "show", "output", "wait"],
+    "native": ["tasks", "show", "output", "wait", "lanes"],
     "opencode": ["background_output", "background_list"],
     "claude": ["TaskOutput", "tasks"],
     "co": ["check_task_status", "list_background_tasks"],

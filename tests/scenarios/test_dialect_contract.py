@@ -20,6 +20,9 @@ class TestNative(DialectContract):
         "output": {"id": ID},
         "wait": {"id": ID},
         "cancel": {"id": ID},
+        "control": {"id": ID, "action": "pause"},
+        "edit": {"id": ID, "name": "other"},
+        "lanes": {},
     }
 
     def launch(self, line: str) -> Call:

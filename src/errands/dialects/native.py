@@ -30,6 +30,8 @@ _ID = "id of the task, as `run`, `ask` or `tasks` gave it"
 _WAIT = "milliseconds to wait for its end"
 _PROPOSE = "suggest it: it starts only when a person approves it, however harmless it is"
 _BATCH = "all tasks of this batch"
+_ACTIONS = ("pause", "unpause", "hold", "release", "first", "last")
+_LANE = ("name", "width", "running", "pending")
 # What both kinds of task can be asked for; the option table describes it.
 _COMMON = ("name", "timeout", "batch", "every", "cron", "on", "notify")
 
@@ -110,6 +112,34 @@ class Native(BaseDialect):
             description='End a task and all its processes, or a batch. Example: {"id": "tests-7k2m4x"}',
             parameters=schema(id=task_id(_ID), batch=text(_BATCH, longest=200)),
             destructive=True,
+        ),
+        Tool(
+            name="control",
+            description="Change when a task runs: pause a running one (its processes are suspended) or a "
+            "schedule, and unpause it; hold one that has not started, and release it; start it first or last "
+            'in its lane. Example: {"id": "tests-7k2m4x", "action": "pause"}',
+            parameters=schema(
+                "id", "action", id=task_id(_ID), action=text("what to do", longest=20, enum=list(_ACTIONS))
+            ),
+        ),
+        Tool(
+            name="edit",
+            description="Change a task that has not started; what you leave out stays. It is judged anew. "
+            'Example: {"id": "tests-7k2m4x", "timeout": "1h"}',
+            parameters=schema(
+                "id",
+                id=task_id(_ID),
+                command=text("shell line"),
+                **offered("name", "timeout", "batch", "notify", "env", "retries"),
+                lane=text("lane to queue in; `lanes` lists them", longest=80),
+            ),
+            may_need_approval=True,
+        ),
+        Tool(
+            name="lanes",
+            description="List the lanes: how many tasks of each run at once, how many run and wait.",
+            parameters=schema(),
+            reads_only=True,
         ),
     )
 
@@ -226,6 +256,24 @@ class Native(BaseDialect):
         (view,) = await context.cancel(view)
         return _reply(view, [f"Task {view.id} is {view.state}."])
 
+    async def control(self, context: ToolContext, *, id: str, action: str) -> Reply:
+        view = await context.control(await context.find(id), action)
+        return _reply(view, [f"Task {view.id} is {_state_word(view)}.", _place(view, action)])
+
+    async def edit(self, context: ToolContext, *, id: str, **changes: Any) -> Reply:
+        view = await context.edit(await context.find(id), **changes)
+        return _reply(
+            view, [f"Task {view.id} is {_state_word(view)}: {one_line(view.command)}", approval(view)]
+        )
+
+    async def lanes(self, context: ToolContext) -> Reply:
+        lanes = await context.engine.lanes()
+        rows = [{name: getattr(each, name) for name in _LANE} for each in lanes]
+        lines = [
+            f"{each.name}: {each.running} of {each.width} running, {each.pending} pending" for each in lanes
+        ]
+        return Reply(text="\n".join(lines), content={"lanes": rows})
+
     def declined(self, view: View, why: str) -> Reply:
         return reply([view], [why], {**_facts(view), "error": why}, failed=True)
 
@@ -247,10 +295,20 @@ def _reply(view: View, lines: list[str], **more: Any) -> Reply:
     return reply([view], lines, {**_facts(view), **more})
 
 
+def _state_word(view: View) -> str:
+    if view.standing is None and (view.is_held or view.is_paused):
+        return "held" if view.is_held else "paused"
+    return view.state
+
+
+def _place(view: View, action: str) -> str:
+    return f"It is {action} in lane {view.lane}." if action in ("first", "last") else ""
+
+
 def listed(view: View, now: datetime) -> str:
     """Return a task in one line."""
     run = view.latest
-    words = [view.id, view.marks, view.state]
+    words = [view.id, view.marks, _state_word(view)]
     if view.standing is not None:
         words.append(f"[{one_line(view.standing.rule, 80)}]")
         words.append(f"last run: {run.state}" if run.number else "")
@@ -274,7 +332,7 @@ def _facts(view: View) -> dict[str, Any]:
     """Return what programs may rely on, with the names of `--json`."""
     names: tuple[str, ...] = (
         "id", "kind", "state", "description", "batch", "created_at", "started_at", "completed_at",
-        "exit_code", "signal", "duration", "truncated", "output_file",
+        "exit_code", "signal", "duration", "truncated", "output_file", "paused_at",
     )  # fmt: skip
     if view.agent is not None:
         names = (*names, "agent", "resume_count", "forked", "tool_calls", "recent_tools")

@@ -179,6 +179,28 @@ class ToolContext:
             await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views
         ]
 
+    # The queue.
+
+    async def control(self, view: View, action: str) -> View:
+        """Pause, hold or move a task, or take that back."""
+        match action:
+            case "pause":
+                return await self.engine.pause(view.id, by=self.caller.actor)
+            case "unpause":
+                return await self.engine.unpause(view.id)
+            case "hold":
+                return await self.engine.hold(view.id, by=self.caller.actor)
+            case "release":
+                return await self.engine.release(view.id)
+            case _:
+                return await self.engine.move(view.id, last=action == "last")
+
+    async def edit(self, view: View, **changes: Any) -> View:
+        """Change a task that has not started; a person may have to approve what it is now."""
+        return _accepted(
+            await self.engine.edit(view.id, door=self.caller.door, within=self.caller.cwd, **changes)
+        )
+
     # Reading.
 
     async def result(self, view: View, *, longest: int = SHOWN) -> Shown:

@@ -151,7 +151,7 @@ class AsyncEngine:
         """Move a pending task to the front of its lane, to the end, or before another one."""
         return self.engine.queue.move(task_id, before=before, last=last)
 
-    async def edit(self, task_id: str, **changes: Any) -> View:
+    async def edit(self, task_id: str, /, **changes: Any) -> View:
         """Change the command or options of a pending task, which is judged anew."""
         return self.engine.queue.edit(task_id, **changes)
 

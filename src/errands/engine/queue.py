@@ -163,7 +163,15 @@ class Queue:
 
     # Editing.
 
-    def edit(self, task_id: str, *, consent: Consent = "none", door: str = "python", **changes: Any) -> View:
+    def edit(
+        self,
+        task_id: str,
+        *,
+        consent: Consent = "none",
+        door: str = "python",
+        within: str | None = None,
+        **changes: Any,
+    ) -> View:
         """Change a pending task before it starts; it is judged anew, and its question is asked anew.
 
         `changes` are the command and task options, as in a draft. What is not given stays as it is.
@@ -176,7 +184,7 @@ class Queue:
         task = store.task(task_id)
         check_changes(view, task, changes)
         draft = drafted(task, changes, store.environment(task.action.environment))
-        draft, ruling = self._rule(evolve(draft, consent=consent, door=door), {})
+        draft, ruling = self._rule(evolve(draft, consent=consent, door=door, within=within), {})
         core.ensure_daemon()
         with store:
             editor = Editor(store, core.config, core.home.runs, core.consent)

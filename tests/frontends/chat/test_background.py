@@ -15,7 +15,7 @@ from tests.frontends.chat.test_turns import pasted
 from tests.frontends.chat.window import BACKSPACE, Window
 from tests.frontends.cli.person import Person
 
-TOOLS = {"run", "ask", "tasks", "show", "output", "wait", "cancel"}
+TOOLS = {"run", "ask", "tasks", "show", "output", "wait", "cancel", "control", "edit", "lanes"}
 
 
 def asked_last(model: ModelServer, words: str) -> Asked:

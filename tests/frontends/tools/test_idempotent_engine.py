@@ -63,3 +63,16 @@ async def test_a_follow_up_is_not_sent_twice_by_a_call_that_died_before_it_knew(
     assert repeated.agent.resume_count == 1
     assert ended.agent is not None
     assert ended.agent.resume_count == 2
+
+
+@pytest.mark.spec("L28")
+async def test_a_repeated_call_does_not_edit_a_task_again(engine: TestEngine) -> None:
+    task = await engine.submit("echo old", at="+1h")
+    launched: list[str] = []
+    edited = await IdempotentEngine(engine, "call", launched).edit(task.id, command="echo new")
+    assert edited.command == "echo new"
+    await engine.edit(task.id, command="echo newest")  # such as an answer in between, which must stay
+
+    repeated = await IdempotentEngine(engine, "call", launched).edit(task.id, command="echo new")
+    assert repeated.command == "echo newest"
+    await engine.cancel(task.id)

@@ -65,8 +65,10 @@ class Commands:
         for name, description, act in (
             ("reject", "Reject a proposed task", self._reject),
             ("cancel", "Cancel a task", self._cancel),
-            ("pause", "Pause a recurring task", self._pause),
-            ("unpause", "Resume a paused task, counting from now", self._unpause),
+            ("pause", "Pause a running task or a schedule", self._pause),
+            ("unpause", "Continue a paused task or schedule", self._unpause),
+            ("hold", "Keep a pending task from starting", self._hold),
+            ("release", "Let a held task start when its turn comes", self._release),
             ("fire", "Run a task now, regardless of its schedule", self._fire),
             ("restart", "Run a finished task again", self._restart),
         ):
@@ -103,6 +105,39 @@ class Commands:
                 return f"`{view.id}` continues; its answer is reported here."
 
             await self._reply(interaction, act)
+
+        @tree.command(name="move", description="Move a pending task in its lane")
+        @app_commands.describe(
+            where="to the front (default) or to the end", before="before this task of the lane"
+        )
+        @app_commands.choices(
+            where=[app_commands.Choice(name=each, value=each) for each in ("first", "last")]
+        )
+        async def move(
+            interaction: discord.Interaction, task: str, where: str = "first", before: str | None = None
+        ) -> None:
+            await self._reply(interaction, lambda: self._move(task, where, before))
+
+        @tree.command(name="edit", description="Change a pending task before it starts")
+        @app_commands.describe(command="another shell line", at="when to start: 18:30, +10m")
+        async def edit(
+            interaction: discord.Interaction,
+            task: str,
+            command: str | None = None,
+            name: str | None = None,
+            timeout: str | None = None,
+            lane: str | None = None,
+            at: str | None = None,
+        ) -> None:
+            given = {"command": command, "name": name, "timeout": timeout, "lane": lane, "at": at}
+            changes: dict[str, Any] = {each: value for each, value in given.items() if value is not None}
+            await self._reply(interaction, lambda: self._edit(task, changes))
+
+        @tree.command(name="lane", description="List the lanes, or set how many tasks of one run at once")
+        async def lane(
+            interaction: discord.Interaction, name: str | None = None, width: int | None = None
+        ) -> None:
+            await self._reply(interaction, lambda: self._lane(name, width, person(interaction.user)))
 
         @tree.command(name="stop", description="Interrupt the answer that is being written here")
         async def stop(interaction: discord.Interaction) -> None:
@@ -174,13 +209,46 @@ class Commands:
         return f"`{view.id}` is {view.state}"
 
     def _pause(self, task: str, by: str) -> str:
-        return f"`{self._engine.schedules.pause(task, by=by).id}` is paused"
+        view = self._engine.queue.pause(task, by=by)
+        return f"`{view.id}` is {'held' if view.is_held else 'paused'}"
 
     def _unpause(self, task: str, by: str) -> str:
-        view = self._engine.schedules.unpause(task)
+        view = self._engine.queue.unpause(task)
         next_at = None if view.standing is None else view.standing.next_at
         when = f"; it runs next <t:{int(next_at.timestamp())}:R>" if next_at else ""
         return f"`{view.id}` is {view.state}{when}"
+
+    def _hold(self, task: str, by: str) -> str:
+        return f"`{self._engine.queue.hold(task, by=by).id}` is held"
+
+    def _release(self, task: str, by: str) -> str:
+        view = self._engine.queue.release(task)
+        return f"`{view.id}` is {view.state}"
+
+    def _move(self, task: str, where: str, before: str | None) -> str:
+        queue = self._engine.queue
+        view = queue.move(task, before=before, last=where == "last")
+        order = queue.order(view.lane)
+        place = f"{order.index(view.id) + 1} of {len(order)}" if view.id in order else "no longer"
+        return f"`{view.id}` is {place} in lane {view.lane}"
+
+    def _edit(self, task: str, changes: dict[str, Any]) -> str:
+        view = self._engine.queue.edit(task, door=FRONTEND, **changes)
+        if view.state == "proposed":
+            return f"`{view.id}` is waiting for approval; the question follows here."
+        return f"`{view.id}` is edited: `$ {_without_backticks(line(view.command))[:300]}`"
+
+    def _lane(self, name: str | None, width: int | None, by: str) -> str:
+        queue = self._engine.queue
+        if name is not None and width is not None:
+            queue.set_lane(name, width, by=by)
+        lanes = [each for each in queue.lanes() if name in (None, each.name)]
+        if not lanes:
+            raise BadValue(f"there is no lane {name!r}; give it a width to add it")
+        return "\n".join(
+            f"{line(each.name)}: {each.running} of {each.width} running, {each.pending} pending"
+            for each in lanes
+        )
 
     def _fire(self, task: str, by: str) -> str:
         return f"started `{self._engine.schedules.fire(task).latest.id}`"

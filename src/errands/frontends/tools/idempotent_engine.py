@@ -37,6 +37,10 @@ class IdempotentEngine:
     async def restart(self, task_id: str, /) -> View:
         return await self._once(lambda key: self._engine.restart(task_id, key=key))
 
+    async def edit(self, task_id: str, /, **changes: Any) -> View:
+        # An edit that was approved must not be judged again when the call is repeated.
+        return await self._once(lambda _: self._engine.edit(task_id, **changes))
+
     async def _once(self, launch: Callable[[str], Awaitable[View]]) -> View:
         self._count += 1
         if self._count <= len(self._launched):
