@@ -17,6 +17,7 @@ from errands.engine.engine import Engine
 from errands.engine.triggers.source_context import WatchContext, watched
 from errands.model.errors import BadValue, Changed, SourceError
 from errands.model.options.draft import Draft
+from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.verdict import Judgement
 from errands.ports.home import Home
@@ -142,14 +143,17 @@ async def test_a_watched_command_cannot_approve_anything(
 
 @walled
 @pytest.mark.spec("A13")
+@pytest.mark.parametrize("prompt", [None, "say what changed"])
 async def test_a_watched_command_that_only_reads_is_held_to_that(
-    client: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+    client: Engine, project: Path, prompt: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = "cat words; echo x > words; echo x > $TMPDIR/y && cat $TMPDIR/y"
     (project / "words").write_text("a\n")
     with monkeypatch.context() as patched:
         patched.setattr(ruling, "judge", lambda *_, **__: Judgement(verdict="auto"))
-        task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
+        draft = watching(project, f"command:{line}")
+        draft = draft if prompt is None else evolve(draft, command=(), prompt=prompt, agent="offline")
+        task = client.store.task(client.submit(draft).id)
     printed = await context_of(client, task).execute(line, timeout=60)
 
     assert printed.output.startswith("a\n")

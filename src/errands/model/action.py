@@ -67,7 +67,8 @@ class Prompt:
 
     `fork` is the session whose history the first run starts with, `fork_at` where the copy ends: after a
     number of stored messages, or before the call that asked for it. `allow` are rules for commands that the
-    agent may run without asking, `allow_tools` the names of tools; `watch` is as for commands.
+    agent may run without asking, `allow_tools` the names of tools; `watch` is as for commands, and
+    `read_only` is about it alone.
     """
 
     text: str
@@ -84,6 +85,7 @@ class Prompt:
     fork_at: str | None = None
     watch: str = ""
     allow_tools: tuple[str, ...] = ()
+    read_only: bool = False
 
     @property
     def has_grants(self) -> bool:

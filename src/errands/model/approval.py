@@ -131,10 +131,11 @@ class Evidence:
 
 
 def is_read_only(task: Task) -> bool:
-    """Return whether a task was started by the judge alone, because it only reads; a person's yes is more."""
-    action = task.action
-    is_unasked = task.verdict == "auto" and task.approved_by == BY_JUDGE
-    return is_unasked and not isinstance(action, Prompt) and action.read_only
+    """Return whether a task was started by the judge alone, because it only reads; a person's yes is more.
+
+    Of a prompt, this is about the command that watches for its event.
+    """
+    return task.verdict == "auto" and task.approved_by == BY_JUDGE and task.action.read_only
 
 
 def evidence_text(evidence: Evidence) -> str:
@@ -173,7 +174,7 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
     if isinstance(action, Prompt):
         # What came later is left out where it is empty, so that older questions keep their digest.
         later = [name for name in ("watch", "allow", "allow_tools") if not getattr(action, name)]
-        left_out = ("environment", *later)
+        left_out = ("environment", "read_only", *later)
         facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name not in left_out)
         if evidence is not None:
             facts = (*facts, _plain(evidence))

@@ -122,6 +122,7 @@ class Judge:
             judged = evolve(judged, verdict=verdict, reasons=(*grants, *judged.reasons))
             ruling = evolve(ruling, judgement=judged)
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
+        action = evolve(action, read_only=ruling.action.read_only)
         return evolve(ruling, action=action, digest=digest(action, evidence))
 
     def _judged(

@@ -263,7 +263,8 @@ class Submitter:
         from errands.engine.submit.prompt_spec import asked
 
         prompt = asked(draft, self._store, self._config, environ)
-        return evolve(prompt, cwd=action.cwd, environment=kept, watch=action.watch)
+        watched = {"watch": action.watch, "read_only": action.read_only}
+        return evolve(prompt, cwd=action.cwd, environment=kept, **watched)
 
     def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
         if consent == "none":
