@@ -31,6 +31,8 @@ def model(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.chdir(tmp_path / "project")
     with ModelServer() as server:
         configuration.write_text(
+            # Each test has a daemon of its own: what it loads for the next run would be in vain.
+            '[agents]\nwarm = "none"\n'
             f'[agents.builtin]\nmodel = "fake"\nurl = "{server.openai_url}"\npause = 0.01\n'
         )
         yield server
