@@ -144,10 +144,10 @@ class Obedient:
     async def _work(self, session: str, text: str) -> None:
         self._usage, self._stop_reason = _usage(10, 5), "end_turn"
         orders: dict[str, Callable[[str, str], Awaitable[str]]] = {
-            "RUN": self._run, "TERMINAL": self._terminal, "KILL": self._kill, "READ": self._read,
-            "WRITE": self._write, "EDIT": self._edit, "RECALL": self._recall, "SILENT": self._silent,
-            "FAIL": self._fail, "DIE": self._die, "STOP": self._stop, "USE": self._use, "COST": self._cost,
-            "MODEL": self._model, "META": self._told_meta,
+            "RUN": self._run, "TERMINAL": self._terminal, "INSIDE": self._inside, "KILL": self._kill,
+            "READ": self._read, "WRITE": self._write, "EDIT": self._edit, "RECALL": self._recall,
+            "SILENT": self._silent, "FAIL": self._fail, "DIE": self._die, "STOP": self._stop,
+            "USE": self._use, "COST": self._cost, "MODEL": self._model, "META": self._told_meta,
         }  # fmt: skip
         for line in text.splitlines():
             word, _, rest = line.partition(" ")
@@ -182,9 +182,14 @@ class Obedient:
         self._update(session, {**change, "status": "completed", "content": [_content(said)]})
         return f"it printed {said}"
 
-    async def _terminal(self, session: str, line: str) -> str:
+    async def _inside(self, session: str, rest: str) -> str:
+        """Run a command in a directory: `DIRECTORY COMMAND`."""
+        directory, _, line = rest.partition(" ")
+        return await self._terminal(session, line, cwd=directory)
+
+    async def _terminal(self, session: str, line: str, **more: str) -> str:
         try:
-            made = await self._client.ask("terminal/create", sessionId=session, command=line)
+            made = await self._client.ask("terminal/create", sessionId=session, command=line, **more)
         except RequestError as error:
             return f"no terminal: {error}"
         which = {"sessionId": session, "terminalId": made["terminalId"]}

@@ -34,6 +34,17 @@ async def test_a_terminal_runs_what_was_allowed(stage: Stage) -> None:
 
 
 @pytest.mark.spec("A8")
+async def test_a_terminal_in_another_directory_is_judged_there(stage: Stage) -> None:
+    (stage.project / "sub").mkdir()
+    context = stage.context()
+    sub = stage.project / "sub"
+
+    assert f": {sub}" in await stage.says(f"INSIDE {sub} pwd", context=context)
+    assert f": {stage.project}" in await stage.says(f"INSIDE {stage.project} pwd", context=context)
+    assert [each.command for each in context.asked] == [f"cd {sub} && pwd", "pwd"]
+
+
+@pytest.mark.spec("A8")
 async def test_a_refused_terminal_never_starts(stage: Stage) -> None:
     answer = await stage.says("TERMINAL touch witness", context=stage.context(decide=no))
     assert "no terminal: the person said no" in answer

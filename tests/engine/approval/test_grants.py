@@ -96,7 +96,11 @@ async def test_an_agent_does_not_ask_about_tools_that_it_was_started_with(
         await until(lambda: waiting.done() or engine.engine.store.question(task_id))  # noqa: B023
         assert waiting.done(), f"it asks about {tool}"
         assert (await waiting).allowed
+    Path(project.path, ".git").mkdir()
+    Path(project.path, "linked").symlink_to(".git")
     for call in (
+        ToolCall(id="h1", tool="write_file", arguments={"path": ".git/hooks/pre-commit"}),
+        ToolCall(id="h2", tool="write_file", arguments={"edits": [{"file": "linked/config"}]}),
         ToolCall(id="c1", tool="mcp_note", arguments={}),
         ToolCall(id="c2", tool="write_file", arguments={"command": "rm x"}, command="rm x"),
     ):

@@ -29,7 +29,7 @@ from acp.schema import (
 
 from errands.agents.acp.terminals import Terminals
 from errands.agents.acp.transcript import Transcript
-from errands.agents.acp.turn import Turn
+from errands.agents.acp.turn import Turn, in_directory
 from errands.ports.agent import ToolCall
 
 _FILE = 16 * 2**20  # bytes of a file that is read as a whole
@@ -135,8 +135,9 @@ class Client:
         line = _line(command, args or (), env or ())
         plain = shlex.join([command, *args]) if args else command
         arguments = {"command": line, "cwd": directory}
-        wants = ("run", plain) if line == plain else ()
-        await self._approve(session_id, "terminal", arguments, command=line, wants=wants)
+        judged = in_directory(line, directory, self._turn(session_id)[1])
+        wants = ("run", judged) if line == plain else ()
+        await self._approve(session_id, "terminal", arguments, command=judged, wants=wants)
         try:
             name = await self._terminals.create(line, cwd=directory, limit=output_byte_limit)
         except OSError as error:

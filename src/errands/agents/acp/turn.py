@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import time
 
@@ -18,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
+# What agents call the directory of a command.
+_DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path", "dir")
 _SHOWN = 500  # characters of a tool's result that an activity shows
 _MICRODOLLARS = 1_000_000
 
@@ -93,7 +96,7 @@ class Turn:
         """Request approval for a call that the agent will carry out itself."""
         piece = self.history.call(update)
         self._handle_call(piece)
-        command = _command(piece)
+        command = _command(piece, self._context.spec.cwd)
         decision = await self.ask(
             ToolCall(id=piece["id"], tool=piece["name"], arguments=piece["arguments"], command=command)
         )
@@ -168,9 +171,20 @@ class Turn:
             self.stop(overrun)
 
 
-def _command(piece: Piece) -> str | None:
-    """Return the shell line that a call would run."""
-    found = piece["arguments"].get("command")
+def _command(piece: Piece, cwd: str) -> str | None:
+    """Return the shell line that a call would run, with the directory that it names."""
+    arguments = piece["arguments"]
+    found = arguments.get("command")
     if isinstance(found, list):
-        return shlex.join(str(each) for each in found)
-    return found if isinstance(found, str) else None
+        found = shlex.join(str(each) for each in found)
+    if not isinstance(found, str):
+        return None
+    place = next((arguments[name] for name in _DIRECTORIES if isinstance(arguments.get(name), str)), "")
+    return in_directory(found, os.path.join(cwd, place), cwd)
+
+
+def in_directory(line: str, directory: str, cwd: str) -> str:
+    """Return a line as it is judged and shown: git, for one, runs other programs in another directory."""
+    if os.path.realpath(directory) == os.path.realpath(cwd):
+        return line
+    return f"cd {shlex.quote(os.path.normpath(directory))} && {line}"

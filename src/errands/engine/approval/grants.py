@@ -68,7 +68,7 @@ def call_grant(core: EngineCore, task_id: str, call: ToolCall) -> str | None:
             continue
         if call_of(each) == call_text(call):
             return each.by
-        if is_grant(each) and call.command is None and prompt and is_granted(prompt, call.tool):
+        if is_grant(each) and call.command is None and prompt and is_granted(prompt, call):
             return each.by
     return None
 
