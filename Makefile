@@ -7,7 +7,8 @@ VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
 PACKAGES := tools/packages/agents/installed
 WHEELS := tools/wheels/downloaded
-# Tests wait for processes more than they compute: three at once keep two cores busy.
+# Tests wait for processes more than they compute: three at once keep two cores busy. In the order of the folders,
+# because the files with the most tests are not the slow ones, and a slow one must not be left to the end.
 AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,7 +25,7 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt bubblewrap
 	-@tools/apt strace
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --ignore tests/clients --ignore tests/chaos/long
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/clients --ignore tests/chaos/long
 
 test-chaos: $(VENV) ## Run a minute of chaos, and see that the harness catches engines that are broken on purpose
 	@rm -f .pytest_cache/v/cache/lastfailed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.runners.system import linux
 from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.engine.daemons import Daemons, eventually, finished
@@ -21,31 +21,52 @@ from tests.engine.daemons import Daemons, eventually, finished
 ROOT = Path(__file__).parents[2]
 
 
+@dataclass
+class House:
+    """A home with a daemon, kept for all tests here, and a model that follows the prompt."""
+
+    home: Home
+    model: ModelServer
+    variables: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    folder = tmp_path_factory.mktemp("tasks")
+    home = Home(path=str(folder / "home"))
+    variables = {
+        "ERRANDS_HOME": home.path,
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "PYTHONPATH": f"{ROOT}/src:{ROOT}",
+    }
+    (folder / "config" / "errands").mkdir(parents=True)
+    daemons = Daemons(home)
+    with ModelServer() as model, pytest.MonkeyPatch.context() as patch:
+        (folder / "config" / "errands" / "config.toml").write_text(
+            f'[agents.builtin]\nmodel = "fake"\nurl = "{model.openai_url}"\npause = 0.01\n'
+        )
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        daemons.start()
+        yield House(home, model, variables)
+        daemons.end()
+
+
 @pytest.fixture
-def model(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """Configure the built-in agent with a model that follows the prompt."""
-    configuration = Path(os.environ["XDG_CONFIG_HOME"]) / "errands" / "config.toml"
-    configuration.parent.mkdir(parents=True)
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}/src:{ROOT}")
+def model(house: House) -> ModelServer:
+    house.model.asked.clear()
+    return house.model
+
+
+@pytest.fixture
+def client(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    for name, value in house.variables.items():
+        monkeypatch.setenv(name, value)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    with ModelServer() as server:
-        configuration.write_text(
-            # Each test has a daemon of its own: what it loads for the next run would be in vain.
-            '[agents]\nwarm = "none"\n'
-            f'[agents.builtin]\nmodel = "fake"\nurl = "{server.openai_url}"\npause = 0.01\n'
-        )
-        yield server
-
-
-@pytest.fixture
-def client(own_home: Path, model: ModelServer) -> Iterator[Engine]:
-    daemons = Daemons(Home(path=str(own_home)))
-    daemons.start()
-    engine = open_engine(Home(path=str(own_home)))
+    engine = open_engine(house.home)
     yield engine
     engine.close()
-    daemons.end()
 
 
 @pytest.mark.spec("R1", "R4", "S2", "S15")
@@ -131,11 +152,8 @@ def test_a_held_call_goes_on_when_it_is_allowed_after_its_process_was_killed(cli
     assert not Path("letter.txt").exists()
     before = client.get(task.id).latest.attempt
 
-    (pid,) = [
-        each
-        for each in linux.marked("ERRANDS_RUN_ID", f"{task.id}.1")
-        if b"errands.agents" in Path(f"/proc/{each}/cmdline").read_bytes()
-    ]
+    pid = client.store.view(task.id).latest.pid
+    assert pid is not None
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: client.get(task.id).latest.attempt > before)
     client.approve(task.id, by="ada", door="terminal")
