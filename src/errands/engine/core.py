@@ -196,6 +196,11 @@ class EngineCore:
         seen = reported_progress(directory) or recognised_progress(self._output(), directory)
         return evolve(view, progress=seen, activity_at=_moment(last_output(directory)))
 
+    def answerable(self, *, batch: str | None = None) -> list[View]:
+        """List what waits for approval, newest first: proposed tasks, and agents with a waiting call."""
+        views = self.list(Query(states=("proposed", "running"), batch=batch))
+        return [view for view in views if view.needs_approval]
+
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""
         return [self.with_live_facts(each) for each in self.store.views(query)]

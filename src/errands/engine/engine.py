@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from errands.engine.agents.sessions import Sessions
     from errands.engine.approval.ruling import Judge, Ruling, Seen
-    from errands.engine.live.hub import ChangeHub, Changes
+    from errands.engine.live.hub import Changes
     from errands.engine.live.reports import Reports
     from errands.engine.notices.inbox import Inbox
     from errands.engine.queue import Queue
@@ -36,7 +36,6 @@ class Engine(EngineCore):
     _cached_submitter: Submitter | None = None
     _cached_judge: Judge | None = None
     _cached_sessions: Sessions | None = None
-    _cached_hub: ChangeHub | None = None
 
     # Starting.
 
@@ -342,11 +341,9 @@ class Engine(EngineCore):
 
     def changes(self) -> Changes:
         """Listen, in an event loop, to every change of every task: `async with` it, then `async for`."""
-        if self._cached_hub is None:
-            from errands.engine.live.hub import ChangeHub
+        from errands.engine.live.hub import listen
 
-            self._cached_hub = ChangeHub(self)
-        return self._cached_hub.listen()
+        return listen(self)
 
     @property
     def queue(self) -> Queue:

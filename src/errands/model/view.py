@@ -195,6 +195,11 @@ class View:
         return self.latest.state == "pending" and self.latest.paused_at is not None
 
     @property
+    def needs_approval(self) -> bool:
+        """Whether it waits for approval: before it starts, or before its agent continues."""
+        return self.state == "proposed" or self.question is not None
+
+    @property
     def is_resumed(self) -> bool:
         """Whether a follow-up prompt is being answered."""
         return self.is_live and self.latest.cause == "resume"

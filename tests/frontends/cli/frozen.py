@@ -24,9 +24,9 @@ def same_bytes(count: int) -> bytes:
 def main() -> None:
     os.urandom = same_bytes
     # Before anything has imported it by name.
-    from errands.frontends.cli.display import format
+    from errands.text import describe
 
-    format.now = frozen_now
+    describe.now = frozen_now
     from errands import __main__, bootstrap
 
     bootstrap.SystemClock.now = frozen_now  # type: ignore[method-assign, assignment]

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from errands import bootstrap
-from errands.frontends.cli.display.format import tokens_text
 from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS
 from errands.model.record import evolve
+from errands.text.describe import tokens_text
 from tests.engine.agent_project import CAT
 from tests.frontends.cli.person import Person
 

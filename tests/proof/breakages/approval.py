@@ -72,7 +72,7 @@ BREAKAGES = [
     Breakage(
         "A4",
         "the question shows only the first step of a sequence",
-        file="frontends/cli/approval/proposals.py",
+        file="engine/approval/question_facts.py",
         old='steps = details.get("commands", ())',
         new='steps = details.get("commands", ())[:1]',
         test="frontends/cli/test_question.py::test_the_question_shows_every_step_hook_variable_and_directory",

@@ -11,6 +11,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from weakref import WeakKeyDictionary
 
 from errands.engine.bell_client import ALL, LANE, BellClient
 from errands.engine.live.growth import PAUSE, Growth
@@ -113,18 +114,22 @@ class Changes:
         self._has_news.set()
 
 
+def listen(core: EngineCore) -> Changes:
+    """Return another listener of the hub of an engine, which is created when it is first needed."""
+    if core not in _HUBS:
+        _HUBS[core] = ChangeHub(core)
+    return Changes(_HUBS[core])
+
+
 class ChangeHub:
     def __init__(self, core: EngineCore) -> None:
-        self._core = core
+        self._store, self._clock = core.store, core.clock  # not the engine: its hub goes with it
         self._bell = BellClient(core.home.bell)
         self._growth = Growth(core.home, core.store)
         self._listeners: list[Changes] = []
         self._task: asyncio.Task[None] | None = None
         self._is_settled = False  # whether listeners were asked to read everything for the first time
         self.not_live_since: datetime | None = core.clock.now()
-
-    def listen(self) -> Changes:
-        return Changes(self)
 
     def add(self, listener: Changes) -> None:
         if self._listeners and self._is_settled:
@@ -152,7 +157,7 @@ class ChangeHub:
         self._version: tuple[int, int] | None = None
         self._growth.is_outdated = True
         self._handle = -1
-        self.not_live_since = self._core.clock.now()
+        self.not_live_since = self._clock.now()
         try:
             while True:
                 self._woken.clear()
@@ -204,7 +209,7 @@ class ChangeHub:
             self._hang_up()
             self._next_call = now + CONNECT
             if not self._is_away:
-                self.not_live_since = self._core.clock.now()
+                self.not_live_since = self._clock.now()
                 news.is_everything = True
         elif self._handle >= 0 and now >= self._asked + QUIET:
             self._asked = now
@@ -240,7 +245,7 @@ class ChangeHub:
         if now < self._next_look:
             return
         self._next_look = now + (POLL if self._is_away else LOOK)
-        version = self._core.store.data_version()
+        version = self._store.data_version()
         if version != self._version:
             news.is_everything = news.is_everything or self._version is not None
             self._version = version
@@ -251,3 +256,6 @@ class ChangeHub:
         if self._growth.is_outdated or self._growth.pause is not None:
             news.grown |= self._growth.look()
             self._next_growth = now + (self._growth.pause or PAUSE)
+
+
+_HUBS: WeakKeyDictionary[EngineCore, ChangeHub] = WeakKeyDictionary()

@@ -133,10 +133,11 @@ class ChatLine:
 
     def describe(self, task_id: str, look: Look) -> list[str]:
         """Lay out what a task would do, for the person who approves it."""
-        from errands.frontends.cli.approval.confirm import question
-        from errands.frontends.cli.approval.proposals import facts_of
+        from errands.engine.approval.question_facts import facts_of
+        from errands.text.question import question
 
-        return question(facts_of(self._context, self._context.engine.get(task_id)), look)
+        engine = self._context.engine
+        return question(facts_of(engine, self._context.environ, engine.get(task_id)), look)
 
 
 def _verb(line: str) -> tuple[Verb, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON, Option, Usage
 from errands.model.view import NOT_APPROVED
+from errands.text.describe import now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import ago, needs_approval, now, state_word
 from errands.frontends.cli.parser import Option
 from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError
 from errands.model.text.sanitise import line
 from errands.ports.store import Query
+from errands.text.describe import ago, now, state_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
@@ -129,12 +128,6 @@ def describe_matches(context: Context, error: Ambiguous) -> Ambiguous:
         "\n".join([f"{error.prefix!r} matches several tasks, newest first:", *lines])
         + f"\nType more of the id; the whole id of the newest is {shown[0].id}"
     )
-
-
-def answerable(engine: Engine, *, batch: str | None = None) -> list[View]:
-    """List what waits for approval, newest first: proposed tasks, and agents with a waiting call."""
-    views = engine.list(Query(states=("proposed", "running"), batch=batch))
-    return [view for view in views if needs_approval(view)]
 
 
 def batch(context: Context, name: str) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import now
 from errands.frontends.cli.parser import Option, Usage
 from errands.model.options.check import checked
 from errands.model.options.draft import Draft
 from errands.model.options.table import BY_NAME, OPTIONS
+from errands.text.describe import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

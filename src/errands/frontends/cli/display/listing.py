@@ -7,11 +7,16 @@ What does not fit is counted, never hidden silently.
 from __future__ import annotations
 
 from errands.engine.text_mask import TextMask
-from errands.frontends.cli.display.format import (
+from errands.model.limits import UNKNOWN_LANE
+from errands.model.record import record
+from errands.model.states import ENDED, LIVE, OPEN, STANDING
+from errands.model.text.sanitise import line
+from errands.ports.store import Query
+from errands.text import Cell, Column, clip, fitting, plural, state_cell, table, width
+from errands.text.describe import (
     age,
     how_to_answer,
     id_cell,
-    needs_approval,
     no_daemon_note,
     now,
     outcome,
@@ -20,12 +25,6 @@ from errands.frontends.cli.display.format import (
     state_word,
     took_text,
 )
-from errands.model.limits import UNKNOWN_LANE
-from errands.model.record import record
-from errands.model.states import ENDED, LIVE, OPEN, STANDING
-from errands.model.text.sanitise import line
-from errands.ports.store import Query
-from errands.text import Cell, Column, clip, fitting, plural, state_cell, table, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def select(context: Context, wanted: Wanted) -> Selection:
         if "proposed" in wanted.states:
             # An agent whose call waits for approval is running and also proposed.
             asked = engine.list(Query(states=("running",), batch=wanted.batch))
-            found = {view.id: view for view in (*views, *(each for each in asked if needs_approval(each)))}
+            found = {view.id: view for view in (*views, *(each for each in asked if each.needs_approval))}
             views = sorted(found.values(), key=lambda view: view.created_at, reverse=True)[:limit]
         is_cut = not wanted.number and limit is not None and len(views) == limit
         return Selection(views=tuple(_ordered(views[:-1] if is_cut else views)), is_cut=is_cut)
@@ -117,7 +116,7 @@ def _ordered(views: Sequence[View], queue: Sequence[str] = ()) -> list[View]:
         run = view.latest
         if run.state == "running":
             return (0, newest - (run.started_at or run.created_at))
-        if needs_approval(view):
+        if view.needs_approval:
             return (1, newest - view.created_at)
         if run.state in LIVE and view.standing is None and view.state != "rejected":
             due = view.due_at or (view.retry.at if view.retry else None)
@@ -164,7 +163,7 @@ def list_lines(context: Context, wanted: Wanted, *, height: int | None = None) -
 
 
 def _is_queued(view: View) -> bool:
-    return view.latest.state == "pending" and view.standing is None and not needs_approval(view)
+    return view.latest.state == "pending" and view.standing is None and not view.needs_approval
 
 
 def _columns(wanted: Wanted) -> list[Column]:
@@ -222,10 +221,10 @@ def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
     below = []
     if any(view.is_live for view in found.views) and not (wanted.states or wanted.number):
         below.append(_in_use(context))
-    proposed = [view.id for view in found.views if needs_approval(view)]
+    proposed = [view.id for view in found.views if view.needs_approval]
     if proposed:
         below.append(look.paint(how_to_answer(proposed, look), "magenta"))
-    if warning := no_daemon_note(context, found.views):
+    if warning := no_daemon_note(context.engine.bell.is_answered, found.views):
         below.append(look.paint(warning, "yellow"))
     if found.is_cut:
         below.append(look.paint(f"older tasks are not shown: {look.command('ls --all')}", "dim"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import ago, local, now
 from errands.model.text.sanitise import line
 from errands.text import plural
+from errands.text.describe import ago, local, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

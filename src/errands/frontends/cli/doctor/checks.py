@@ -13,7 +13,6 @@ from datetime import timedelta
 from errands import __version__, config
 from errands.engine.bell_client import BellClient
 from errands.engine.daemon.lock import daemon_facts
-from errands.frontends.cli.display.format import ago, now
 from errands.frontends.cli.doctor import fail, ok, warn
 from errands.frontends.cli.doctor.clients import client_findings
 from errands.model.errors import ErrandsError
@@ -22,6 +21,7 @@ from errands.ports.home import is_locked, loose_parent
 from errands.ports.rundir import record_path
 from errands.ports.store import Query
 from errands.text import plural, size
+from errands.text.describe import ago, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def _discovery(context: Context) -> Iterator[Finding]:
     if not context.config.discovery.enabled:
         return
     from errands.engine.agents.discovery import KEY, agent_of
-    from errands.frontends.cli.display.format import repetition
+    from errands.text.describe import repetition
 
     if agent_of(context.config) is None:
         return  # it begins with the first model

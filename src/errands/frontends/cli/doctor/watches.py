@@ -6,13 +6,13 @@ import os
 from datetime import timedelta
 
 from errands.config.secret import read_secret
-from errands.frontends.cli.display.format import ago, now
 from errands.frontends.cli.doctor import fail, ok, warn
 from errands.model.errors import BadValue
 from errands.model.text.duration import parse_duration
 from errands.model.text.sanitise import line
 from errands.model.trigger import On
 from errands.text import plural
+from errands.text.describe import ago, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

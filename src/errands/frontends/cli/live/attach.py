@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 
-from errands.frontends.cli.display.format import ending_line, now, waits_for
 from errands.frontends.cli.live.follow import follow, wait_for
 from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, KeyPresses
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.model.run import task_of
 from errands.model.view import STILL_LIVE, exit_code
+from errands.text.describe import ending_line, now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import time
 
 from errands.engine.bell_client import BellClient
 from errands.engine.waiting import LOOK, wait
-from errands.frontends.cli.display.format import how_to_answer, now
 from errands.model.run import task_of
 from errands.ports.store import Query
+from errands.text.describe import how_to_answer, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.targets import answerable, each_of
+from errands.frontends.cli.targets import each_of
 from errands.model.approval import chosen_scope
 from errands.text import plural
 
@@ -24,9 +24,9 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
-    from errands.frontends.cli.approval.confirm import question
-    from errands.frontends.cli.approval.proposals import facts_of
+    from errands.engine.approval.question_facts import facts_of
     from errands.frontends.tools.second_thoughts import for_approval
+    from errands.text.question import question
 
     person = is_person()
     by, door = actor(context.environ), door_of(person=person)
@@ -40,7 +40,8 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
         question=before.question.id if before.question else None,
     )
     if person and not arguments.json and not arguments.quiet:
-        context.note(*question(facts_of(context, before), context.error_look))
+        facts = facts_of(context.engine, context.environ, before)
+        context.note(*question(facts, context.error_look))
     continues = before.is_live and before.state != "proposed"  # an agent whose call waited
     if continues and not arguments.wait and not arguments.json and not arguments.quiet:
         context.say(f"approved; {context.look.paint(view.id, 'bold')} continues")
@@ -74,7 +75,7 @@ def _reject(context: Context, arguments: Arguments, task_id: str) -> int:
 
 def _withdraw(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
-    from errands.frontends.cli.approval.confirm import visible
+    from errands.text.question import visible
 
     by, door = actor(context.environ), door_of(person=is_person())
     if arguments.task:
@@ -88,7 +89,7 @@ def _withdraw(context: Context, arguments: Arguments, task_id: str) -> int:
 
 def _waiting(context: Context, beginning: str) -> str:
     """Complete an id among the waiting tasks; any other id may be that of an agent with a waiting call."""
-    ids = [view.id for view in answerable(context.engine)]
+    ids = [view.id for view in context.engine.answerable()]
     matching = [each for each in ids if beginning and each.startswith(beginning)]
     return matching[0] if len(matching) == 1 else context.engine.answer_target(beginning)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
-from errands.frontends.cli.display.format import ending_line, now, state_word
 from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, draft_of, options_of
 from errands.model.view import exit_code
+from errands.text.describe import ending_line, now, state_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

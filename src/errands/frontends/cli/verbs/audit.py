@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from errands.engine.approval.question_facts import masked
 from errands.engine.details import approval_json
-from errands.frontends.cli.approval.proposals import masked
-from errands.frontends.cli.display.format import id_cell, local
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import Cell, Column, facts, table
+from errands.text.describe import id_cell, local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import ending_line, now
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen, newest_task
 from errands.model.states import OPEN
+from errands.text.describe import ending_line, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

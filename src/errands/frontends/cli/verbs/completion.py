@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
 from errands.frontends.cli.parser import HELP, Operand, Verb
-from errands.frontends.cli.targets import answerable
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
 from errands.model.errors import ErrandsError
 from errands.model.schedule.event_sources import KINDS
@@ -217,7 +216,7 @@ def _existing(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
             batches = (view.batch for view in context.engine.list(Query(limit=1000)))
             yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
         case "proposed":
-            yield from map(_described, answerable(context.engine))
+            yield from map(_described, context.engine.answerable())
         case _:
             states = {"live": OPEN, "open": (*OPEN, *STANDING), "ended": ENDED, "standing": STANDING}.get(
                 what, ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import is_person
-from errands.frontends.cli.approval.confirm import answered, visible
+from errands.frontends.cli.approval.confirm import answered
 from errands.frontends.cli.parser import Operand, Option, Usage, Verb
 from errands.model.errors import ErrandsError
 from errands.text import clip, plural
+from errands.text.question import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

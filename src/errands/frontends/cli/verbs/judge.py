@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.display.format import now
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
 from errands.model.options.values import value_of
 from errands.model.view import NOT_APPROVED
+from errands.text.describe import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _judge_for(context: Context) -> Callable[[Command, str, Mapping[str, str]], 
 
 
 def _say(context: Context, found: Judgement) -> None:
-    from errands.frontends.cli.approval.confirm import visible
+    from errands.text.question import visible
 
     look = context.look
     context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
@@ -10,6 +9,7 @@ from errands.frontends.cli.targets import newest_task, resolved
 from errands.model.errors import NotFound
 from errands.model.states import ENDED
 from errands.model.text.sanitise import line
+from errands.text.describe import now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from errands.frontends.cli.display.listing import COLUMNS, EVERY_STATE, USUAL, Wanted, list_lines
 from errands.frontends.cli.parser import JSON_FIELDS, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.targets import answerable
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -69,7 +68,7 @@ def _every_match(context: Context, arguments: Arguments) -> list[View]:
     views = context.engine.list(query)
     if "proposed" not in arguments.state:
         return views
-    found = {view.id: view for view in (*views, *answerable(context.engine, batch=arguments.batch))}
+    found = {view.id: view for view in (*views, *context.engine.answerable(batch=arguments.batch))}
     return sorted(found.values(), key=lambda view: view.created_at, reverse=True)[: arguments.number]
 
 

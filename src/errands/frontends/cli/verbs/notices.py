@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.engine.text_mask import TextMask
-from errands.frontends.cli.display.format import age, how_to_answer, id_cell, now
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.targets import answerable
 from errands.model.errors import NotFound
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import Cell, Column, plural, state_cell, table
+from errands.text.describe import age, how_to_answer, id_cell, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def notices(context: Context, arguments: Arguments) -> int:
             where = f"{notice.id} to {line(str(notice.address))}"
             context.say(f"    {where}: {notice.state} after {tries}: {line(reasons[notice.id])}")
     tasks = {notice.task_id for notice in found}  # what a watch reports is about no run
-    waiting = [view.id for view in answerable(engine) if view.id in tasks] if found else []
+    waiting = [view.id for view in engine.answerable() if view.id in tasks] if found else []
     if waiting:
         context.say(context.look.paint(how_to_answer(waiting, context.look), "magenta"))
     if not found:

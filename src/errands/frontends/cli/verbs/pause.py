@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import given_or_newest
 from errands.model.states import LIVE
+from errands.text.describe import now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
-from errands.frontends.cli.display.format import local, now, waits_for
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.targets import fitting_task, given_or_newest
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options
@@ -11,6 +10,7 @@ from errands.model.options.table import EDITABLE, OPTIONS
 from errands.model.text.sanitise import line
 from errands.model.view import NOT_APPROVED, plain_value
 from errands.text import Cell, Column, plural, table
+from errands.text.describe import local, now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

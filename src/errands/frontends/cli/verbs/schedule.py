@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import ago, local, now, state_word
 from errands.frontends.cli.display.recurring import times_lines, watch_facts
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import Column, facts, plural, state_cell, table
+from errands.text.describe import ago, local, now, state_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import age, now
 from errands.frontends.cli.live.output_filter import clean_text
 from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.errors import BadValue
@@ -10,6 +9,7 @@ from errands.model.states import LIVE
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import Cell, Column, plural, rule, state_cell, table
+from errands.text.describe import age, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,17 @@ from datetime import timedelta
 
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.context import masked_variables
-from errands.frontends.cli.display.format import (
+from errands.frontends.cli.display.recurring import watch_facts
+from errands.frontends.cli.live.output_filter import clean
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
+from errands.frontends.cli.targets import newest_task, resolved
+from errands.model.errors import NotFound
+from errands.model.record import evolve
+from errands.model.text.duration import spoken
+from errands.model.text.naming import span_id
+from errands.model.text.sanitise import line
+from errands.text import Cell, Column, facts, plural, rule, size, state_cell, table
+from errands.text.describe import (
     activity,
     ago,
     local,
@@ -21,16 +31,6 @@ from errands.frontends.cli.display.format import (
     took_text,
     waits_for,
 )
-from errands.frontends.cli.display.recurring import watch_facts
-from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
-from errands.frontends.cli.targets import newest_task, resolved
-from errands.model.errors import NotFound
-from errands.model.record import evolve
-from errands.model.text.duration import spoken
-from errands.model.text.naming import span_id
-from errands.model.text.sanitise import line
-from errands.text import Cell, Column, facts, plural, rule, size, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def show(context: Context, arguments: Arguments) -> int:
     marks = f" {view.marks}" if view.marks else ""
     shown = view.latest.id if number else view.id
     context.say(f"{look.paint(shown, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
-    if warning := no_daemon_note(context, [view]):
+    if warning := no_daemon_note(context.engine.bell.is_answered, [view]):
         context.say(look.paint(warning, "yellow"))
     pairs = _facts(context, view, at)
     if view.question is not None or view.state == "proposed":
@@ -96,11 +96,11 @@ def _answerable(
     context: Context, view: View, pairs: Iterator[tuple[str, str]], at: datetime
 ) -> Iterator[tuple[str, str]]:
     """Add what the person who answers must know; at a terminal, exactly what would run, unmasked."""
-    from errands.frontends.cli.approval.confirm import question
-    from errands.frontends.cli.approval.proposals import facts_of, masked
+    from errands.engine.approval.question_facts import facts_of, masked
+    from errands.text.question import question
 
     if is_person():
-        context.say(*question(facts_of(context, view), context.look))
+        context.say(*question(facts_of(context.engine, context.environ, view), context.look))
     elif view.question is not None:
         yield "because", "\n".join(masked(reason.text) for reason in view.question.reasons)
     left_out = EXACT if is_person() else OBVIOUS
@@ -112,7 +112,7 @@ def _answerable(
 
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
-    from errands.frontends.cli.approval.proposals import sandbox_text
+    from errands.engine.approval.question_facts import sandbox_text
 
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
@@ -207,7 +207,7 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
 def _proposals(context: Context, view: View) -> Iterator[str]:
     """Name the tasks that need approval before the agent can continue, and how to answer."""
     if view.agent is not None and view.agent.waiting == "approval":
-        from errands.frontends.cli.approval.proposals import masked
+        from errands.engine.approval.question_facts import masked
 
         for each in context.engine.proposals_of(view):
             how = context.look.command(f"approve {each.id}")

@@ -32,41 +32,41 @@ class ViewerWords:
         self._mask = TextMask(context.engine, context.environ)
 
     def state(self, view: View) -> str:
-        from errands.frontends.cli.display.format import state_word
+        from errands.text.describe import state_word
 
         return state_word(view)
 
     def detail(self, view: View, look: Look, *, at: datetime) -> str:
-        from errands.frontends.cli.display.format import outcome
+        from errands.text.describe import outcome
 
         return self._mask.text(view.id, outcome(view, look, at=at))
 
     def purpose(self, view: View) -> str:
-        from errands.frontends.cli.display.format import purpose
         from errands.model.text.sanitise import line
+        from errands.text.describe import purpose
 
         return line(self._mask.text(view.id, purpose(view)))
 
     def result(self, run: RunView, task_id: str) -> str:
-        from errands.frontends.cli.display.format import result
+        from errands.text.describe import result
 
         return self._mask.text(task_id, result(run))
 
     def age(self, moment: datetime, *, at: datetime) -> str:
-        from errands.frontends.cli.display.format import age
+        from errands.text.describe import age
 
         return age(moment, at=at)
 
     def took(self, run: RunView, *, at: datetime) -> str:
-        from errands.frontends.cli.display.format import took_text
+        from errands.text.describe import took_text
 
         return took_text(run, at=at)
 
     def question(self, view: View, look: Look) -> Sequence[str]:
-        from errands.frontends.cli.approval.confirm import question
-        from errands.frontends.cli.approval.proposals import facts_of
+        from errands.engine.approval.question_facts import facts_of
+        from errands.text.question import question
 
-        return question(facts_of(self._context, view), look)
+        return question(facts_of(self._context.engine, self._context.environ, view), look)
 
     def trace(self, task_id: str, look: Look, *, at: datetime) -> Sequence[str]:
         from errands.frontends.cli.verbs.trace import draw_tree

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.frontends.cli.display.format import now
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import clip, pad, width, wrap
+from errands.text.describe import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

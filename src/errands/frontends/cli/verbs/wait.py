@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.display.format import (
-    ending_line,
-    now,
-    progress_text,
-    state_word,
-    took_text,
-    waits_for,
-)
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
@@ -21,6 +13,14 @@ from errands.model.text.duration import parse_duration
 from errands.model.view import exit_code
 from errands.ports.store import Query
 from errands.text import clip, plural, rule, state_cell
+from errands.text.describe import (
+    ending_line,
+    now,
+    progress_text,
+    state_word,
+    took_text,
+    waits_for,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

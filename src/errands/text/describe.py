@@ -1,4 +1,4 @@
-"""How the terminal describes a task: its state, result, progress and what it waits for."""
+"""How a task is described, by everything that shows tasks: its state, result, progress, what it waits for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from errands.text import Cell, plural, state_cell, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from errands.frontends.cli.context import Context
     from errands.model.view import RunView, View
     from errands.text import Look
 
@@ -220,11 +219,6 @@ def reported(view: View) -> str:
     return f"errands notices{whose} reports{when}{also}"
 
 
-def needs_approval(view: View) -> bool:
-    """Return whether a task waits for approval: before it starts, or before its agent continues."""
-    return view.state == "proposed" or view.question is not None
-
-
 def how_to_answer(ids: list[str], look: Look) -> str:
     """Return how to answer tasks that wait for approval."""
     approve = look.command("approve")
@@ -286,10 +280,10 @@ def id_cell(view_id: str, others: Sequence[str], look: Look, *, before: str = ""
     return Cell(text=text, colour="" if before else "bold", fit=fit)
 
 
-def no_daemon_note(context: Context, views: Sequence[View]) -> str | None:
+def no_daemon_note(has_daemon: Callable[[], bool], views: Sequence[View]) -> str | None:
     """Return a warning if one of the tasks needs a daemon and none runs."""
     runs = any(view.latest.state == "running" for view in views)
-    if not (runs or any(_is_stuck(view) for view in views)) or context.engine.bell.is_answered():
+    if not (runs or any(_is_stuck(view) for view in views)) or has_daemon():
         return None
     what = "it is not known yet which tasks have ended" if runs else "waiting tasks do not start"
     return f"no daemon is running, so {what}: errands daemon start"

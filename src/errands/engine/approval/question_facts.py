@@ -1,0 +1,95 @@
+"""The facts that a person has to see before the answer to a question."""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.action import written
+from errands.text.question import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from errands.engine.core import EngineCore
+    from errands.model.view import View
+
+# The question shows scripts of up to this many bytes and lines.
+LONGEST, MOST_LINES = 2000, 30
+
+
+def facts_of(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iterator[tuple[str, str]]:
+    """Yield everything that would run, where, and why it needs approval; secrets are not masked.
+
+    Each command and variable is a fact of its own, so that none of them can pass for two.
+    """
+    details = view.details or {}
+    if view.agent is not None:
+        yield "prompt", visible(view.command)
+    for command in details.get("before", ()):
+        yield "before", _written(command)
+    steps = details.get("commands", ())
+    for number, command in enumerate(steps, 1):
+        yield f"step {number} of {len(steps)}" if len(steps) > 1 else "command", _written(command)
+    for command in details.get("finally", ()):
+        yield "finally", _written(command)
+    if details.get("watched"):
+        yield "checked by", visible(details["watched"])
+    yield "directory", visible(view.cwd)
+    if details.get("sandbox"):
+        yield "sandbox", visible(sandbox_text(details["sandbox"]))
+    for name, value in details["env"].items():
+        yield "variable", f"{visible(name)}={value}"
+    for name, value in _inherited(engine, environ, view):
+        yield "inherited", f"{visible(name)}={value}"
+    for path, mark in (details["evidence"] or {}).get("files", {}).items():
+        if mark and mark != "directory":
+            yield "content of", visible(path)
+            yield "", _content(path, mark)
+    for reason in view.question.reasons if view.question else ():
+        yield "because", visible(reason.text)
+
+
+def _inherited(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iterator[tuple[str, str]]:
+    """Yield variables that change what programs load or start, unless the person's own are the same."""
+    from errands.judge.shell.variables import removed
+
+    variables = engine.environment(view.id)
+    for name in removed(variables):
+        if environ.get(name) != variables[name]:
+            yield name, variables[name]
+
+
+def sandbox_text(sandbox: dict[str, Any]) -> str:
+    """Return what a sandbox allows."""
+    network = "with" if sandbox["network"] else "no"
+    return f"writes to {', '.join(sandbox['writable'])} only; {network} network"
+
+
+def _content(path: str, mark: str) -> str:
+    """Return a short script as it was when the question was asked."""
+    from errands.judge.evidence.evidence import fingerprint
+
+    try:
+        # Do not block on a pipe that was put in its place.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            content = file.read(LONGEST + 1) or b""
+        if fingerprint(path) != mark:
+            return "(it is being changed)"
+        if len(content) > LONGEST or content.count(b"\n") > MOST_LINES:
+            return "(too long to show here)"
+        return content.decode().rstrip("\n")
+    except (OSError, UnicodeError):
+        return "(not text)"
+
+
+def _written(command: Any) -> str:
+    return written(command if isinstance(command, str) else tuple(command))
+
+
+def masked(text: str) -> str:
+    """Return a text that repeats words of a command, with secrets masked and nothing for the terminal."""
+    from errands.model.text.mask import Mask
+
+    return visible(Mask({}).text(text))
