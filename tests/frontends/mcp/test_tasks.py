@@ -10,6 +10,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 
+from errands.frontends.mcp import call as call_module
 from errands.frontends.mcp import tools
 from errands.testing.engines import TestEngine
 from tests.frontends.mcp.conversation import (
@@ -43,6 +44,20 @@ async def test_a_quick_call_is_answered_at_once(engine: TestEngine, monkeypatch:
     monkeypatch.setattr(tools, "PROMPT", 60.0)  # on a busy machine `echo` is not quick
     async with connected(engine, tasks=True) as client:
         assert "hello" in text(await call(client, "run", command="echo hello", wait=20_000))
+
+
+async def test_a_launch_is_answered_at_once_however_long_the_task_takes_to_start(
+    engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client would have to wait for the end of a task to learn that another one has started."""
+    monkeypatch.setattr(tools, "PROMPT", 0.05)
+    monkeypatch.setattr(call_module, "_LAUNCHES_WITHIN", 10_000)  # the machine may be busy
+    busy = [await engine.started("echo ready; sleep 600") for _ in range(5)]  # as many as there is room for
+    async with connected(engine, dialect="claude", tasks=True) as client:
+        launched = await call(client, "Bash", command="sleep 600", run_in_background=True)
+
+    assert (await engine.get(launched.structured_content["task_id"])).latest.state == "pending"
+    assert len(busy) == 5
 
 
 async def test_a_failed_command_is_a_completed_call_that_says_so(engine: TestEngine) -> None:

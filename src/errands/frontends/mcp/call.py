@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("errands.mcp")
 _PREFIX = "call-"
 _DIGITS = 16
+_LAUNCHES_WITHIN = 10  # times as long as a call that waits
 _CALLER = JsonCodec(Caller, has_defaults=True)
 _REPLY = JsonCodec(Reply, has_defaults=True)
 
@@ -50,6 +51,7 @@ class Call:
         self.failure: str | None = None
         self.is_cancelled = False
         self.is_kept = False
+        self.waits = 0  # for how many tasks it waits now
         self.message = ""
         self.report: Report | None = None
         self.on_end: Callable[[Call], None] | None = None
@@ -75,12 +77,19 @@ class Call:
             self._work = None
 
     async def wait(self, within: float | None = None) -> None:
-        """Wait until the call is over, finds a question, or `within` seconds have passed."""
-        try:
-            async with asyncio.timeout(within):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
+        """Wait until the call is over, finds a question, or `within` seconds have passed.
+
+        A call that waits for no task has ten times as long: it launches something, for which a daemon may
+        have to start first, and its caller can do nothing without the reply.
+        """
+        for _ in range(_LAUNCHES_WITHIN):
+            try:
+                async with asyncio.timeout(within):
+                    await self._changed.wait()
+                break
+            except TimeoutError:
+                if self.waits or self.is_over:
+                    break
         self._changed.clear()
 
     def cancel(self) -> None:

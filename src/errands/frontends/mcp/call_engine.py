@@ -47,9 +47,11 @@ class CallEngine(IdempotentEngine):
 
     async def wait(self, task_id: str, /, *, timeout: float | timedelta | None = None) -> View:
         watching = asyncio.create_task(self._watch(task_id))
+        self._call.waits += 1
         try:
             return await self._engine.wait(task_id, timeout=timeout)
         finally:
+            self._call.waits -= 1
             watching.cancel()
 
     async def _once(self, launch: Callable[[str], Awaitable[View]]) -> View:

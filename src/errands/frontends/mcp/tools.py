@@ -1,8 +1,8 @@
 """Tools: list and call those of the dialect.
 
 A call that needs a person asks through the client. In the older protocol it asks while it runs; in the newer
-one it replies that input is required, and the client repeats the call with the answer. A call that takes
-longer than a moment becomes an MCP task, for clients that support those.
+one it replies that input is required, and the client repeats the call with the answer. A call that waits
+longer than a moment for a task becomes an MCP task, for clients that support those.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from errands.model.errors import ErrandsError
 from errands.ports.dialect import Reply
 from errands.ports.dialect import Tool as DialectTool
 
-PROMPT = 0.5  # seconds after which a call becomes a task
+PROMPT = 0.5  # seconds after which a call that waits becomes a task
 _ROUNDS = 5  # how often a person is asked about one call, even if what they are asked keeps changing
 _ANSWERED_WITHIN = 600.0  # seconds
 
