@@ -16,6 +16,9 @@ Place = Literal["everywhere", "list", "task", "log", "question"]
 VIEWS = (
     ("now", "Now"),
     ("tasks", "Tasks"),
+    ("timeline", "Timeline"),
+    ("schedules", "Schedules"),
+    ("lanes", "Lanes"),
 )
 
 
@@ -110,6 +113,34 @@ KEYS: tuple[Key, ...] = (
         place="list",
         label="seen",
         help="in Now: remove from the list what has failed so far",
+    ),
+    Key(
+        action="zoom_in",
+        keys=("+",),
+        place="list",
+        label="",
+        help="in Timeline: show a shorter time",
+    ),
+    Key(
+        action="zoom_out",
+        keys=("-",),
+        place="list",
+        label="zoom",
+        help="in Timeline: show a longer time, from 15 minutes to a week",
+    ),
+    Key(
+        action="group",
+        keys=("o",),
+        place="list",
+        label="group",
+        help="in Timeline: one row for each lane, name or batch",
+    ),
+    Key(
+        action="width",
+        keys=("=",),
+        place="list",
+        label="width",
+        help="in Lanes: set how many runs of a lane are live at once",
     ),
     Key(
         action="approve",

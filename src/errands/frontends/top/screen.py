@@ -27,6 +27,7 @@ from errands.frontends.top.bar_lines import (
 from errands.frontends.top.feed import Feed, NowFacts, needs_answer
 from errands.frontends.top.line_view import Line, TextView
 from errands.frontends.top.lists.now import now_entries
+from errands.frontends.top.lists.other import LaneList, ScheduleList, Timeline
 from errands.frontends.top.lists.rows import Rows, task_line
 from errands.frontends.top.lists.tasks import TaskList
 from errands.frontends.top.task.task_view import TaskView
@@ -40,8 +41,8 @@ REFRESH = 0.05  # seconds in which changes are gathered before they are drawn
 REREAD = 2.0  # seconds between two readings of the whole list
 WIDE = 120  # columns from which the preview stands beside the list
 MOST_SAID = 4  # lines
+ROOM_FOR_SCHEDULE = 50  # columns beside its latest slots
 TALL = 14  # rows from which there is a preview
-TASK_VIEWS = ("now", "tasks", "schedules", "timeline")  # whose rows are tasks
 _AGAIN = 1.0  # seconds until changes are listened to again after an error
 _SETTLE = 0.08  # seconds until the preview follows the chosen row
 
@@ -60,6 +61,9 @@ class TopScreen(App[int]):
         self.feed = Feed(engine)
         self.actions = Actions(engine)
         self.tasks = TaskList(self.feed)
+        self.timeline = Timeline(engine, look)
+        self.schedules = ScheduleList(engine, look)
+        self.lanes = LaneList(engine, look)
         self.view = "now"
         self._facts: NowFacts | None = None
         self._changes: Changes | None = None
@@ -85,6 +89,9 @@ class TopScreen(App[int]):
         self.all_rows = {
             "now": Rows(look, id="now", draw=self._draw_task, fetch=self.feed.views),
             "tasks": Rows(look, id="tasks", draw=self._draw_listed, fetch=self.feed.views),
+            "timeline": Rows(look, id="timeline", draw=self.timeline.draw),
+            "schedules": Rows(look, id="schedules", draw=self._draw_schedule, fetch=self.feed.views),
+            "lanes": Rows(look, id="lanes", draw=self.lanes.draw),
         }
 
     # The screen.
@@ -204,7 +211,7 @@ class TopScreen(App[int]):
                     self.task_view.refresh_task()
                 elif task.id in grown:
                     self.task_view.grow()
-            elif everything or self.rows.chosen in changed | grown:
+            elif everything or self.rows.chosen in changed | grown or self.view == "timeline":
                 self._show_preview()
         except ErrandsError as error:
             self.say(safe(str(error)), "red")
@@ -215,8 +222,19 @@ class TopScreen(App[int]):
             self.run_worker(self._read_list(), exclusive=False)
         elif changed:
             self.tasks.update(changed)
+        self.fill_rows()
+
+    def fill_rows(self) -> None:
+        """Read the rows of the list that is shown; those of Now are always read."""
         if self.view == "tasks":
             self.show_matching()
+        elif self.view == "timeline":
+            columns = self.rows.columns
+            self.rows.set_entries(self.timeline.entries(columns, self.feed.now()))
+        elif self.view == "schedules":
+            self.rows.set_entries(self.schedules.entries())
+        elif self.view == "lanes":
+            self.rows.set_entries(self.lanes.entries())
 
     def show_matching(self) -> None:
         self.all_rows["tasks"].set_entries(self.tasks.entries())
@@ -237,6 +255,8 @@ class TopScreen(App[int]):
             self.draw_bars()
 
     def _tick(self) -> None:
+        if self.view == "timeline" and not self.has_task:
+            self.fill_rows()
         self.rows.refresh()
         if self.has_task:
             self.task_view.tick()
@@ -249,6 +269,13 @@ class TopScreen(App[int]):
 
     def _draw_listed(self, task_id: str, columns: int) -> Line:
         return self._task_line(task_id, columns, has_state=True)
+
+    def _draw_schedule(self, task_id: str, columns: int) -> Line:
+        streak = self.schedules.streak(task_id)
+        room = columns - len(streak) - 2
+        if not streak or room < ROOM_FOR_SCHEDULE:
+            return self._task_line(task_id, columns, has_state=False)
+        return [*self._task_line(task_id, room, has_state=False), ("  ", ""), *streak]
 
     def _task_line(self, task_id: str, columns: int, *, has_state: bool) -> Line:
         return task_line(
@@ -306,7 +333,7 @@ class TopScreen(App[int]):
         """Show the end of what the chosen task has printed."""
         self._previewing = None
         tail, rule = self._tail, self._rule
-        view = self.feed.view(self.rows.chosen) if self.rows.chosen else None
+        view = self.chosen_view()
         dash = self.look.sign("─", "-")
         if view is None:
             rule.set_line([(dash * tail.columns, "dim")])
@@ -351,9 +378,10 @@ class TopScreen(App[int]):
 
     def chosen_view(self) -> View | None:
         """Return the chosen task; None if no task is chosen."""
-        if self.view not in TASK_VIEWS or not self.rows.chosen:
-            return None
-        return self.feed.view(self.rows.chosen)
+        task_id = self.rows.chosen
+        if self.view == "timeline":
+            task_id = self.timeline.task_of(task_id)
+        return self.feed.view(task_id) if task_id and self.view != "lanes" else None
 
     def places(self) -> tuple[Place, ...]:
         """Return where a key is looked up: what is shown, from the inside out."""

@@ -1,0 +1,254 @@
+"""Commands: what the keys do that change nothing: moving, finding, selecting, and asking for a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from errands.frontends.top.line_view import LineView
+from errands.frontends.top.screen import TopScreen
+from errands.model.errors import BadValue, ErrandsError
+from errands.model.text.sanitise import line as safe
+
+_ASIDE = 8  # columns of a step to the side
+
+
+class Commands:
+    """Each action of the table of keys is a method, with an underscore before its name."""
+
+    def __init__(self, app: TopScreen) -> None:
+        self._app = app
+        self._entered: Callable[[str], str] | None = None
+        self._typing: Callable[[str], None] | None = None
+        self._must = False  # whether an empty line counts as none
+
+    # Moving.
+
+    @property
+    def _target(self) -> LineView:
+        app = self._app
+        if app.has_help:
+            return app.help
+        return app.task_view.shown if app.has_task else app.rows
+
+    def _down(self) -> None:
+        self._target.move(1)
+
+    def _up(self) -> None:
+        self._target.move(-1)
+
+    def _page_down(self) -> None:
+        self._target.move(max(self._target.height - 1, 1))
+
+    def _page_up(self) -> None:
+        self._target.move(-max(self._target.height - 1, 1))
+
+    def _first(self) -> None:
+        self._move_all(-1)
+
+    def _last(self) -> None:
+        self._move_all(1)
+
+    def _move_all(self, step: int) -> None:
+        self._target.move(step * self._target.virtual_size.height)
+
+    def _open(self) -> None:
+        if self._app.has_task:
+            return
+        view = self._app.chosen_view()
+        if view is not None:
+            self._app.open_task(view.id)
+
+    def _back(self) -> None:
+        app = self._app
+        app.say("")
+        if app.has_help or app.has_task:
+            app.show_view(app.view)
+        elif app.rows.selected:
+            app.rows.selected.clear()
+            app.rows.refresh()
+        elif app.view == "tasks" and app.tasks.filter:
+            app.tasks.filter = ""
+            app.show_matching()
+
+    def _next_part(self) -> None:
+        if self._app.has_task:
+            if self._is_unwrapped():
+                self._app.task_view.output.move_aside(_ASIDE)
+            else:
+                self._app.task_view.step_part(1)
+
+    def _previous_part(self) -> None:
+        if self._app.has_task:
+            if self._is_unwrapped():
+                self._app.task_view.output.move_aside(-_ASIDE)
+            else:
+                self._app.task_view.step_part(-1)
+
+    def _is_unwrapped(self) -> bool:
+        return self._app.task_view.part == "output" and not self._app.task_view.output.is_wrapped
+
+    def _keys(self) -> None:
+        self._app.show_help()
+
+    def _leave(self) -> None:
+        self._app.exit(0)
+
+    # The other lists.
+
+    def _zoom_in(self) -> None:
+        self._zoom(-1)
+
+    def _zoom_out(self) -> None:
+        self._zoom(1)
+
+    def _zoom(self, step: int) -> None:
+        if self._app.view == "timeline":
+            self._app.timeline.zoom(step)
+            self._app.fill_rows()
+
+    def _group(self) -> None:
+        if self._app.view == "timeline":
+            self._app.timeline.next_group()
+            self._app.fill_rows()
+
+    def _width(self) -> None:
+        name = self._app.rows.chosen.removeprefix("lane ")
+        if self._app.view == "lanes" and name:
+            self._ask(f"width of lane {safe(name)} (empty: as configured):", self._widening(name))
+
+    def _widening(self, name: str) -> Callable[[str], str]:
+        def widen(text: str) -> str:
+            if text.strip() and not text.strip().isdecimal():
+                raise BadValue(f"a width is a number, not {text.strip()!r}")
+            return self._app.actions.set_lane(name, int(text) if text.strip() else None)
+
+        return widen
+
+    # Finding.
+
+    def _find(self) -> None:
+        app = self._app
+        if app.has_task:
+            if app.task_view.part == "output":
+                self._ask("find in the output:", self._find_text)
+            return
+        if app.view != "tasks":
+            app.show_view("tasks")
+        self._ask("filter: words, state:failed, kind:agent, lane:NAME, batch:NAME", self._set_filter)
+        self._typing = self._filter_while_typing
+
+    def _find_text(self, text: str) -> str:
+        log = self._app.task_view.output
+        is_found = log.find(text, step=1, from_here=True) or log.find(text, step=-1)
+        return "" if is_found or not text else f"{text!r} is not in the output"
+
+    def _set_filter(self, text: str) -> str:
+        self._filter_while_typing(text)
+        return ""
+
+    def _filter_while_typing(self, text: str) -> None:
+        self._app.tasks.filter = text.strip()
+        self._app.show_matching()
+
+    def _next_match(self) -> None:
+        self._step_match(1)
+
+    def _previous_match(self) -> None:
+        self._step_match(-1)
+
+    def _step_match(self, step: int) -> None:
+        log = self._app.task_view.output
+        if not log.wanted:
+            self._app.say("nothing was looked for yet: / finds a text")
+        elif not log.find(log.wanted, step=step):
+            self._app.say(f"no other {safe(log.wanted)!r} {'below' if step > 0 else 'above'}")
+
+    def _next_error(self) -> None:
+        if not self._app.task_view.output.find_error(step=1):
+            self._app.say("no line below looks like an error")
+
+    def _previous_error(self) -> None:
+        if not self._app.task_view.output.find_error(step=-1):
+            self._app.say("no line above looks like an error")
+
+    def _gap(self) -> None:
+        if not self._app.task_view.output.find_gap():
+            self._app.say("all output was kept")
+
+    def _follow(self) -> None:
+        self._app.task_view.output.toggle_follow()
+
+    def _wrap(self) -> None:
+        self._app.task_view.output.toggle_wrap()
+
+    def _earlier_run(self) -> None:
+        if not self._app.task_view.step_run(-1):
+            self._app.say("there is no run before this one")
+
+    def _later_run(self) -> None:
+        if not self._app.task_view.step_run(1):
+            self._app.say("there is no run after this one")
+
+    def _copy(self) -> None:
+        self._app.copy_to_clipboard(self._target.screen_text())
+        self._app.say("copied what is on the screen; v prints it, if the terminal has no clipboard")
+
+    def _plain(self) -> None:
+        text = self._target.screen_text()
+        with self._app.suspend():
+            print(text)
+            try:
+                input("\n[Enter returns] ")
+            except (EOFError, KeyboardInterrupt):
+                pass
+
+    # Selecting.
+
+    def _select(self) -> None:
+        if self._app.view == "tasks":
+            self._app.rows.toggle_selected()
+            self._app.rows.move(1)
+
+    def _select_all(self) -> None:
+        app = self._app
+        if app.view == "tasks":
+            matching = set(app.tasks.matching())
+            app.rows.selected = set() if app.rows.selected == matching else matching
+            app.rows.refresh()
+
+    def _dismiss(self) -> None:
+        self._app.feed.dismiss()
+        self._app.refresh_now()
+
+    # Typing.
+
+    def _ask(self, label: str, entered: Callable[[str], str], *, must: bool = False) -> None:
+        self._entered, self._must = entered, must
+        self._app.ask_for(label)
+
+    def typing(self, text: str) -> None:
+        if self._typing is not None and self._app.is_asking:
+            self._typing(text)
+
+    def entered(self, text: str) -> None:
+        entered = self._entered
+        self._stop_asking()
+        if entered is not None and (text.strip() or not self._must):
+            self._act(lambda: entered(text))
+
+    def _stop_asking(self) -> None:
+        self._entered = self._typing = None
+        self._app.stop_asking()
+
+    def _act(self, act: Callable[[], str]) -> bool:
+        """Do something to tasks and say what came of it; return whether it worked."""
+        try:
+            self._app.say(safe(act()), "green")
+        except ErrandsError as error:
+            self._app.say(safe(str(error)), "red")
+            return False
+        finally:
+            self._app.feed.forget(None)
+            self._app.refresh_soon()
+        self._app.rows.selected.clear()
+        return True
