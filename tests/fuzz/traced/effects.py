@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from errands.judge.programs import FAMILIES, VERSIONS
+from errands.judge.shell.scripts import SHELLS
 from tests.fuzz.traced.machine import HOME, MARK, PROJECT, SCRATCH, SECRETS, SECRETS_AT_HOME
 
 # A call that another process interrupts in the trace is written in two lines; the first has its arguments.
@@ -25,8 +26,9 @@ _HARMLESS = re.compile(
 )
 _RECURSIVE = re.compile(
     r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'
+    r'|git".*"grep".*"--untracked"'
 )
-_LOOKS = re.compile(r'"[^"]*/(lsattr|file)"')  # they open files, and show nothing that is in them
+_LOOKS = re.compile(r'"[^"]*/(lsattr|file|df)"')  # they open files, and show nothing that is in them
 _WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
 _SECRET = {f"{PROJECT}/{each}" for each in SECRETS} | {f"{HOME}/{each}" for each in SECRETS_AT_HOME}
 # What programs of the tables start by themselves, with nothing that a line could decide.
@@ -35,7 +37,7 @@ _HELPERS = frozenset(
     nroff groff troff grotty preconv tbl eqn col zsoelim manconv""".split()
 )
 _WRAPPERS = "env nice nohup ionice stdbuf timeout time xargs".split()
-_KNOWN = frozenset((*FAMILIES, *_WRAPPERS, *_HELPERS))
+_KNOWN = frozenset((*FAMILIES, *_WRAPPERS, *_HELPERS, *SHELLS))
 _LAST = re.compile(r'"([^"]*)"\]')  # the last word that a program is started with
 
 

@@ -94,6 +94,8 @@ class Machine:
         self._git("commit", "-qm", "first")
         (place / "project/notes.txt").write_text("changed\n")
         self._git("commit", "-qam", "second")
+        # Threads have numbers of their own, and the trace does not say whose they are.
+        (place / "home/.gitconfig").write_text("[grep]\n\tthreads = 1\n")
         for folder, names in (("project", SECRETS), ("home", SECRETS_AT_HOME)):
             for name in names:
                 secret = place / folder / name

@@ -84,6 +84,16 @@ def test_a_judge_that_lets_everything_pass_is_caught(machine: Machine) -> None:
     assert tried(machine, lines).keys() == {"date > stamp", "sort -o x README.md"}
 
 
+def test_what_a_search_opens_or_a_program_only_looks_at_is_no_effect(machine: Machine) -> None:
+    lines = ["git grep --untracked zz", "grep -rn zz .", "df .env", "file .env", "nice zsh -c 'ls'"]
+
+    assert tried(machine, lines) == {}
+    assert tried(machine, ["git grep --no-index zz config/database.yml", "head .env"]).keys() == {
+        "git grep --no-index zz config/database.yml",
+        "head .env",
+    }
+
+
 def test_a_call_that_the_trace_interrupts_is_seen() -> None:
     trace = f"""\
 7 chdir("{MARK}0") = -1 ENOENT (No such file or directory)
