@@ -20,10 +20,11 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 from errands import bootstrap
 from errands.frontends.mcp.client import Context, require_tasks
 from errands.frontends.mcp.frontend import Frontend
-from errands.frontends.mcp.http import listening, make_app
+from errands.frontends.mcp.http import make_app
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.mcp.tools import PROMPT
 from errands.ports.dialect import Caller, Reply, Tool
+from errands.ports.listening import listening
 from tests.clients.conformance_content import BESIDE, add_content
 from tests.clients.conformance_forms import add_forms
 

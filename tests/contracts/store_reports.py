@@ -169,7 +169,9 @@ class ReportContract:
 
     @pytest.mark.spec("X23")
     def test_totals_of_answers_notices_and_usage_never_fall(self, store: Store) -> None:
+        assert store.open_questions() == 0
         asked, question = propose(store)
+        assert store.open_questions() == 1
         talk(store)
         with store:
             store.answer(question.id, "refused", by="ada", door="web", now=START)

@@ -30,6 +30,7 @@ from errands.frontends.mcp.client import MESSAGE
 from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.ports.dialect import Caller, Reply, Tool
+from errands.ports.listening import listening
 from errands.testing.carriers import Carrier, Way
 from errands.testing.engines import TestEngine
 
@@ -198,7 +199,7 @@ class House:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        place = http.listening("127.0.0.1", 0)
+        place = listening("127.0.0.1", 0)
         self._port = place.getsockname()[1]
         config = uvicorn.Config(
             self._enter, interface="asgi3", lifespan="off", log_level="warning", timeout_graceful_shutdown=1

@@ -84,6 +84,8 @@ VARIABLES: Mapping[str, str] = {
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of the system's own",
     "ERRANDS_WAKE": "for `errands mcp`: `session` if something notifies the client of ERRANDS_SESSION when a "
     "task ends; without it nothing does",
+    "ERRANDS_METRICS_TOKEN": "for `errands metrics --listen`: the token that a scraper must present; "
+    "without it the one in `metrics/token` of the home",
     "ERRANDS_MCP_TOKEN": "for `errands mcp` over HTTP: the token that a client must present; "
     "without it the one in `mcp/token` of the home",
     "ERRANDS_TASK_ID": "in a task: its id",

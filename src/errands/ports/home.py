@@ -84,6 +84,11 @@ class Home:
         return f"{self.path}/mcp"
 
     @property
+    def metrics(self) -> str:
+        """The folder of the metrics server, with its token."""
+        return f"{self.path}/metrics"
+
+    @property
     def waiters(self) -> str:
         """The folder with the locks of the processes that wait for an owner's notices."""
         return f"{self.path}/attending"

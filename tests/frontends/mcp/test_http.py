@@ -17,8 +17,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from errands.frontends.mcp.http import DEFAULT, MOST, address
+from errands.frontends.mcp.http import DEFAULT, MOST
 from errands.model.errors import BadValue
+from errands.ports.listening import address
 from tests.frontends.mcp.conversation import ERAS, call, text
 
 pytestmark = pytest.mark.spec("X5")
@@ -224,11 +225,11 @@ def test_half_a_request_is_not_waited_for(listener: Listener, is_second: bool) -
 
 
 def test_an_address_is_parsed() -> None:
-    assert address("") == DEFAULT
-    assert address("8080") == ("127.0.0.1", 8080)
-    assert address("localhost:0") == ("localhost", 0)
-    assert address("[::1]:9") == ("::1", 9)
-    assert address("::1") == ("::1", DEFAULT[1])
+    assert address("", DEFAULT) == DEFAULT
+    assert address("8080", DEFAULT) == ("127.0.0.1", 8080)
+    assert address("localhost:0", DEFAULT) == ("localhost", 0)
+    assert address("[::1]:9", DEFAULT) == ("::1", 9)
+    assert address("::1", DEFAULT) == ("::1", DEFAULT[1])
     for wrong in ("host:port", ":80", "127.0.0.1:99999", "0.0.0.0:80", "0.0.0.0", "[::]:80", "*"):
         with pytest.raises(BadValue):
-            address(wrong)
+            address(wrong, DEFAULT)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import socket
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -15,12 +14,10 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from errands.model.errors import BadValue, ErrandsError
+from errands.ports.listening import host_names, listening
 
 PATH = "/mcp"
 DEFAULT = ("127.0.0.1", 7878)
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_WILDCARDS = ("", "0.0.0.0", "::", "*")
 MOST = 200  # connections at the same time
 HEAD_WITHIN = 5.0  # seconds
 
@@ -30,31 +27,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def address(text: str) -> tuple[str, int]:
-    """Parse `HOST:PORT`, `HOST` or `PORT`; port 0 means any free port."""
-    if not text:
-        return DEFAULT
-    if text.isdecimal():
-        host, port = DEFAULT[0], text
-    elif text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        port = rest.removeprefix(":")
-    elif text.count(":") > 1:
-        host, port = text, ""
-    else:
-        host, _, port = text.partition(":")
-    if port and not (port.isascii() and port.isdecimal() and int(port) < 65536):
-        raise BadValue(f"{text!r} is not an address; write HOST:PORT, such as 127.0.0.1:7878")
-    if host in _WILDCARDS:
-        raise BadValue(f"cannot listen on {host!r}; name the one address that clients use, such as 127.0.0.1")
-    return host, int(port) if port else DEFAULT[1]
-
-
 def make_app(server: Server[Any], host: str, port: int, token: str | None, largest: int) -> App:
     """Return the ASGI application; without a token it is open to every client that can reach it."""
-    names = _LOOPBACK if host in _LOOPBACK else (host,)
-    shown = [f"[{each}]" if ":" in each else each for each in names]
-    hosts = [f"{each}:{port}" for each in shown] + (shown if port == 80 else [])
+    hosts = host_names(host, port)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         host=host,
@@ -64,21 +39,6 @@ def make_app(server: Server[Any], host: str, port: int, token: str | None, large
         ),
     )
     return app if token is None else _require_token(app, token)
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """Return a listening socket."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on a socket whose protocol is given.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise ErrandsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-    return listener
 
 
 async def serve(server: Server[Any], host: str, port: int, token: Callable[[], str], largest: int) -> None:

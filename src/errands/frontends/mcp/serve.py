@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from errands.dialects import named
 from errands.engine.engine import Engine
 from errands.frontends.mcp.frontend import Frontend
-from errands.frontends.mcp.server import LARGEST, make_server, secret
+from errands.frontends.mcp.server import LARGEST, make_server
+from errands.ports.listening import address, secret
 
 
 def serve(
@@ -43,13 +44,14 @@ def serve(
         return 0
     from errands.frontends.mcp import http as web
 
-    host, port = web.address(http)
+    host, port = address(http, web.DEFAULT)
 
     def token() -> str:
         if token := environ.get("ERRANDS_MCP_TOKEN"):
             return token
-        token = secret(frontend, "token")
-        sys.stderr.write(f"errands mcp: clients need the token in {frontend.engine.engine.home.mcp}/token\n")
+        directory = frontend.engine.engine.home.mcp
+        token = secret(directory, "token")
+        sys.stderr.write(f"errands mcp: clients need the token in {directory}/token\n")
         return token
 
     asyncio.run(web.serve(server, host, port, token, LARGEST))

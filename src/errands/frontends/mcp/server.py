@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -24,6 +23,7 @@ from errands.frontends.mcp.subscriptions import Subscriptions
 from errands.frontends.mcp.tasks import TaskParams, Tasks, UpdateParams
 from errands.frontends.mcp.tools import Tools
 from errands.model.errors import BadValue, ErrandsError, NotFound
+from errands.ports.listening import secret
 
 LARGEST = 4 * 1024 * 1024  # bytes of one message, whatever carries it
 _INSTRUCTIONS = (
@@ -120,35 +120,5 @@ class _Codec:
         if self._codec is None:
             from mcp.server.request_state import AESGCMRequestStateCodec
 
-            self._codec = AESGCMRequestStateCodec([secret(self._frontend, "key")])
+            self._codec = AESGCMRequestStateCodec([secret(self._frontend.engine.engine.home.mcp, "key")])
         return self._codec
-
-
-def secret(frontend: Frontend, name: str) -> str:
-    """Read a secret of this home, or create it."""
-    directory = frontend.engine.engine.home.mcp
-    path = os.path.join(directory, name)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    while True:
-        try:
-            with open(path, encoding="ascii") as file:
-                text = file.read().strip()
-            if len(text) < 32:
-                raise ErrandsError(f"{path} holds no valid secret; remove it, and a new one is created")
-            return text
-        except FileNotFoundError:
-            _create_secret(path)
-
-
-def _create_secret(path: str) -> None:
-    import secrets
-
-    draft = f"{path}.{secrets.token_hex(4)}"
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(32))
-    try:
-        os.link(draft, path)  # of two processes, one wins
-    except FileExistsError:
-        pass
-    finally:
-        os.unlink(draft)

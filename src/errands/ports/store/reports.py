@@ -108,6 +108,9 @@ if TYPE_CHECKING:
         def totals(self) -> list[Total]: ...
 
         # Gauges.
+        def open_questions(self) -> int:
+            """Return how many tasks and calls wait for approval."""
+
         def waiting_notices(self) -> dict[str, int]:
             """Return how many notices wait to be sent, by channel; those that wait for their owner apart."""
 

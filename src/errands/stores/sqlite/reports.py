@@ -152,6 +152,13 @@ class ReportRows(ViewRows):
         rows = self.db.read("SELECT name, kind, state, n FROM totals")
         return [Total(name=name, kind=kind, state=state, count=n) for name, kind, state, n in rows]
 
+    def open_questions(self) -> int:
+        return int(
+            self.db.read(
+                "SELECT count(*) FROM approvals INDEXED BY approvals_waiting WHERE state = 'waiting'"
+            )[0][0]
+        )
+
     def waiting_notices(self) -> dict[str, int]:
         return dict(
             self.db.read(

@@ -47,6 +47,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "config show",
             "config check",
             "doctor",
+            "metrics",
             "completion",
             "demo",
         ),
