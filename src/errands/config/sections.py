@@ -223,7 +223,7 @@ class Approval:
 class Ui:
     colour: str = key(
         "auto",
-        "colours in the terminal; `auto` follows NO_COLOR, CLICOLOR_FORCE and whether it is a terminal",
+        "colours; `auto`: as NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and CLICOLOR say, or on a terminal",
         choices=("auto", "always", "never"),
     )
 

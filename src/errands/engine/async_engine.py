@@ -134,7 +134,7 @@ class AsyncEngine:
         return self.engine.restart(task_id, key=key)
 
     async def pause(self, task_id: str, *, by: str | None = None, run: bool = False) -> View:
-        """Pause a schedule, or stop the processes of a running task for now; a pending one is held."""
+        """Pause a schedule, or suspend the processes of a running task; a pending one is held."""
         return self.engine.queue.pause(task_id, by=by, run=run)
 
     async def unpause(self, task_id: str, *, run: bool = False) -> View:

@@ -49,7 +49,7 @@ class Queue:
     # Pausing and holding.
 
     def pause(self, task_id: str, *, by: str | None = None, run: bool = False) -> View:
-        """Pause a task: stop all processes of a running one for now, hold a pending one.
+        """Pause a task: suspend all processes of a running one, hold a pending one.
 
         Of a recurring task the schedule is paused, or with `run` its current run. Idempotent.
         """
@@ -83,9 +83,7 @@ class Queue:
             if not view.is_live:
                 raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to pause")
             if run.state not in states:
-                raise IllegalMove(
-                    f"task {task_id} is running already; `errands pause {task_id}` stops it for now"
-                )
+                raise IllegalMove(f"task {task_id} is running already; `errands pause {task_id}` suspends it")
             if view.is_cancelling:
                 raise IllegalMove(f"task {task_id} is being cancelled, so it cannot be paused")
             if view.agent is not None and not is_pending:

@@ -186,7 +186,7 @@ class View:
 
     @property
     def is_paused(self) -> bool:
-        """Whether its processes are stopped for now."""
+        """Whether its processes are suspended."""
         return self.latest.state == "running" and self.latest.paused_at is not None and not self.is_cancelling
 
     @property

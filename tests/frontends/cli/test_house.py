@@ -324,7 +324,7 @@ def test_doctor_warns_of_a_daemon_that_was_started_with_other_lanes(newcomer: Pe
     newcomer.finishes("true")
     answer = newcomer.types("doctor", ERRANDS_LANES_SHELL="9")
 
-    assert "! its lane shell has width 5, your configuration says 9" in answer.out
+    assert "! lane shell is 5 wide for the daemon, and 9 wide in your configuration" in answer.out
     assert answer.out.endswith("\nit works, with warnings\n")
 
 

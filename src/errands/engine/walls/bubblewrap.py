@@ -21,7 +21,7 @@ def bubblewrap() -> str:
     """Return the path of bubblewrap; without it nothing runs in a sandbox."""
     machine = os.uname().machine
     if not is_known(machine):
-        raise BadValue(f"a sandbox needs a processor of another kind (x86_64 or aarch64, not {machine})")
+        raise BadValue(f"a sandbox needs an x86_64 or aarch64 processor; this machine is {machine}")
     for path in _PLACES:
         if os.access(path, os.X_OK):
             return path

@@ -233,7 +233,7 @@ def _meaning(error: sqlite3.Error, path: str) -> StoreError:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
                 f"the store {path} was locked by another process for {PATIENCE:g} s; "
-                "a stopped (SIGSTOP) process may hold it: see `errands doctor`"
+                "a suspended (SIGSTOP) process may hold it: see `errands doctor`"
             )
         case sqlite3.SQLITE_ERROR if str(error).startswith(("no such table", "no such column")):
             return StoreError(

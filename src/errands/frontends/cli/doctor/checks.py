@@ -157,7 +157,7 @@ def _daemon(context: Context) -> Iterator[Finding]:
     what = "daemon" if facts.get("role") == "daemon" else "program that embeds Errands, process"
     if not _answers(context):
         yield fail(
-            f"the {what} (pid {facts.get('pid')}) does not respond; it may be stopped (SIGSTOP) or stuck",
+            f"the {what} (pid {facts.get('pid')}) does not respond; it may be suspended (SIGSTOP) or stuck",
             f"kill -CONT {facts.get('pid')}, or kill -9 it: running tasks continue",
         )
         return
@@ -176,8 +176,12 @@ def _differences(context: Context, facts: Mapping[str, Any]) -> Iterator[Finding
     for name in sorted({*lanes, *context.config.lanes}):
         there, here = lanes.get(name), context.config.lanes.get(name)
         if there != here:
-            text = f"its lane {name} has width {there or 'none'}, your configuration says {here or 'none'}"
+            text = f"lane {name} is {_wide(there)} for the daemon, and {_wide(here)} in your configuration"
             yield warn(text, advice)
+
+
+def _wide(width: int | None) -> str:
+    return "unknown" if width is None else f"{width} wide"
 
 
 def _live(context: Context) -> int:

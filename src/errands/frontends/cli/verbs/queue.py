@@ -238,7 +238,7 @@ VERBS = (
         name="lane",
         summary="list the lanes, or set how many runs of a lane are live at once",
         run=lane,
-        details="A width that is set here counts at once, lasts, and overrides the configuration until "
+        details="A width that is set here takes effect at once, lasts, and overrides the configuration until "
         "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
         "name is a new lane.",
         options=(JSON,),
