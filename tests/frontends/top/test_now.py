@@ -40,6 +40,17 @@ async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) 
     assert "1 wait for you · 1 run · 1 failed" in screen
 
 
+async def test_what_stands_above_the_first_row_stays_in_sight(engine: TestEngine, home: Home) -> None:
+    await engine.submit_all([Draft(command=("true",), hold=True) for _ in range(60)])
+
+    async with viewing(home) as viewer:
+        await viewer.shows("NEXT · 20", "Nothing waits for you.")
+        await viewer.press("G")
+        await viewer.hides("Nothing waits for you.")
+        await viewer.press("g")
+        await viewer.shows("Nothing waits for you.", "NEXT · 20")
+
+
 async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> None:
     async with viewing(home) as viewer:
         await viewer.shows(

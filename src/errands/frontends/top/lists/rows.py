@@ -92,9 +92,12 @@ class Rows(LineView):
                 place += way
 
     def _show_chosen(self) -> None:
-        # The heading of a group stays in sight with its first row.
-        above = self.place - 1
-        first = above if above >= 0 and not isinstance(self.entries[above], str) else self.place
+        if not self.size.height:
+            return  # before the first layout
+        # What stands above the first row of a group stays in sight with it.
+        first = min(self.place, len(self.entries))
+        while first and not isinstance(self.entries[first - 1], str):
+            first -= 1
         if first < self.top:
             self.go_to(first)
         elif self.place >= self.top + self.height:
