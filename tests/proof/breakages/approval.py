@@ -333,6 +333,7 @@ BREAKAGES = [
         new="    if False:\n",
         test="engine/approval/test_offered_answers.py::"
         "test_a_test_run_can_be_always_approved_until_what_decides_about_it_changes",
+        fails_with="BadValue",
     ),
     Breakage(
         "A8",
