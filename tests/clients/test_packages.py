@@ -89,5 +89,6 @@ async def test_fastmcp_starts_slow_work_and_reads_the_result(person: Person) -> 
         "show",
         "output",
         "wait",
+        "lanes",
     ]
-    assert [name for name, each in hints.items() if each.destructive_hint] == ["run", "cancel"]
+    assert [name for name, each in hints.items() if each.destructive_hint] == ["run", "cancel", "edit"]
