@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.engine.daemons import Daemons
 from tests.frontends.cli.person import Person
 
 pytestmark = pytest.mark.spec("X9")
+_numbers = count(1)
 
 
 class Screen:
@@ -32,7 +34,7 @@ class Screen:
         tmux = shutil.which("tmux")
         if tmux is None:
             pytest.skip("tmux is not installed")
-        self._tmux = [tmux, "-L", f"errands-top-{os.getpid()}", "-f", os.devnull]
+        self._tmux = [tmux, "-L", f"errands-top-{os.getpid()}-{next(_numbers)}", "-f", os.devnull]
         size = ["-x", "80", "-y", "24"]
         environ = {**person.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         command = [sys.executable, "-m", "errands", *words]
