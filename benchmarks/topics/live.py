@@ -1,0 +1,188 @@
+"""Live: how soon a watcher in another process hears of each kind of change, what that costs, and a scrape."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+import errands
+from benchmarks.contenders import SLOTS
+from benchmarks.crowd import fill
+from benchmarks.figure import Bar, Figure
+from benchmarks.scale import Scale
+from benchmarks.spread import Spread
+from benchmarks.stage import Stage
+from benchmarks.table import Table
+from benchmarks.units import milliseconds, rate, times
+from errands import bootstrap
+from errands.engine.engine import Engine
+from errands.engine.live.metrics import families, text
+from errands.model.options.draft import Draft
+from errands.model.view import View
+
+_AT_ONCE = Bar(limit=100, at_most=True, unit=" ms")
+_MOST_RUNS = 100_000
+
+
+def measure(scale: Scale) -> list[Table]:
+    return [
+        Table(
+            title="From a change to a watcher in another process",
+            figures=tuple(
+                Figure(
+                    what=f"{what}, p99",
+                    value=f"{milliseconds(spread.percentile(99))} (p50 {milliseconds(spread.middle)})",
+                    judged=spread.percentile(99) * 1e3,
+                    bar=_AT_ONCE,
+                )
+                for what, spread in _heard(scale.latency_samples).items()
+            ),
+            notes=(f"{scale.latency_samples} of each, one after the other, through the daemon.",),
+        ),
+        Table(title="The cost of being watched, and of metrics", figures=(_cost(scale), _scrape(scale))),
+    ]
+
+
+class _Watcher:
+    """Another process that prints when it heard which names."""
+
+    def __init__(self) -> None:
+        words = (sys.executable, "-m", __name__)
+        self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self._lines = self._process.stdout
+        assert self._lines is not None
+        assert self._lines.readline() == "live\n"
+
+    def heard(self, task_id: str, since: int) -> float:
+        """Return the seconds from a time to the first change after it that names a task."""
+        assert self._lines is not None
+        for line in self._lines:
+            at, *names = line.split()
+            if int(at) >= since and task_id in names:
+                return (int(at) - since) / 1e9
+        raise EOFError("the watcher has ended")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def _heard(count: int) -> dict[str, Spread]:
+    """Make every change so often; nothing can start, so that only the change itself is heard."""
+    samples: dict[str, list[float]] = {}
+    with Stage(lanes_shell="0", lanes_busy="1") as stage:
+        stage.start()
+        asking, engine = bootstrap.open_engine(stage.home), stage.engine()
+        watcher = _Watcher()
+
+        def timed(what: str, act: Callable[[], View | list[str]], task_id: str = "") -> str:
+            began = time.time_ns()
+            done = act()
+            task_id = task_id or (done.id if isinstance(done, View) else "")
+            samples.setdefault(what, []).append(watcher.heard(task_id, began))
+            return task_id
+
+        steps = f"{stage.directory}/steps"
+        reporter = _reporter(engine, steps)
+        for number in range(count):
+            task_id = timed("submit into a full lane", partial(engine.submit, Draft(command=("true",))))
+            timed("pause", partial(engine.queue.pause, task_id))
+            engine.cancel([task_id])
+            watcher.heard(task_id, 0)
+            timed("clear", partial(engine.clear, [task_id]), task_id)
+            removal = Draft(command=("rm", f"{stage.directory}/{number}"))
+            task_id = timed("proposal", partial(asking.submit, removal))
+            timed("approval", partial(asking.approve, task_id, by="ada", door="terminal"))
+            began = time.time_ns()
+            _step(reporter.latest.output_file.rpartition("/")[0], number)
+            samples.setdefault("progress", []).append(watcher.heard(reporter.id, began))
+        watcher.close()
+        engine.cancel([reporter.id])
+        for each in (asking, engine):
+            each.close()
+    return {what: Spread(found) for what, found in samples.items()}
+
+
+def _reporter(engine: Engine, steps: str) -> View:
+    """Start a task that runs until it is cancelled, and wait until it does."""
+    task = engine.submit(Draft(command=f"touch {steps}; exec sleep 3600", lane="busy"))
+    while engine.view(task.id).latest.state != "running":
+        time.sleep(0.01)
+    return engine.view(task.id)
+
+
+def _step(directory: str, number: int) -> None:
+    """Report progress as a task does: through the file that its environment names."""
+    with open(f"{directory}/progress", "w") as file:
+        file.write(f"{number} of 1000\n")
+
+
+def _cost(scale: Scale) -> Figure:
+    """Run short tasks with and without a watcher, in turns."""
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    with Stage(lanes_shell=str(SLOTS)) as stage:
+        stage.start()
+        asyncio.run(_burst(stage.home.path, 20))
+        for _ in range(scale.bursts):
+            for is_watched in (False, True):
+                watcher = _Watcher() if is_watched else None
+                rates[is_watched].append(asyncio.run(_burst(stage.home.path, scale.tasks)))
+                if watcher is not None:
+                    watcher.close()
+    watched, alone = Spread(rates[True]), Spread(rates[False])
+    ratios = watched.over(alone)
+    return Figure(
+        what=f"{scale.tasks:,} x true, watched",
+        value=watched.text(rate),
+        beside=f"unwatched {alone.text(rate)}",
+        ratio=ratios.middle,
+        ratio_text=ratios.text(times),
+        bar=Bar(limit=0.98, is_goal=True),
+    )
+
+
+async def _burst(home: str, count: int) -> float:
+    async with errands.connect(home, embedded=False, yes=True) as engine:
+        began = time.perf_counter()
+        views = await engine.submit_all([Draft(command=("true",))] * count)
+        await engine.wait_all([view.id for view in views])
+        return count / (time.perf_counter() - began)
+
+
+def _scrape(scale: Scale) -> Figure:
+    size = max(each for each in scale.sizes if each <= _MOST_RUNS)
+    with Stage() as stage:
+        fill(stage, size)
+        engine = stage.engine()
+        took = []
+        for _ in range(scale.questions):
+            began = time.perf_counter()
+            text(families(engine))
+            took.append(time.perf_counter() - began)
+        engine.close()
+    spread = Spread(took)
+    return Figure(
+        what=f"a scrape of {size:,} runs",
+        value=f"{milliseconds(spread.middle)} (p99 {milliseconds(spread.percentile(99))})",
+        judged=spread.middle * 1e3,
+        bar=Bar(limit=20, at_most=True, unit=" ms"),
+    )
+
+
+async def _watch() -> None:
+    """Be the watcher: print the time and the names of every change."""
+    async with bootstrap.open_engine().changes() as changes:
+        async for change in changes:
+            if changes.not_live_since is None and change.is_everything:
+                print("live", flush=True)
+                break
+        async for change in changes:
+            print(time.time_ns(), *change.tasks, *change.grown, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(_watch())
