@@ -54,6 +54,10 @@ STEPS = {
         Step("show", {"id": "{it}"}, '"state": "running"'),
         Step("output", {"id": "{it}"}, '"state": "running"'),
         Step("wait", {"id": "{it}", "timeout": 10}, '"state": "running"'),
+        Step("lanes", {}, '"name": "shell"'),
+        Step("run", {"command": "echo later", "after": ["{it}"]}, '"state": "pending"', keep="{later}"),
+        Step("edit", {"id": "{later}", "command": "echo sooner"}, "echo sooner"),
+        Step("control", {"id": "{it}", "action": "pause"}, '"paused_at"'),
         Step("cancel", {"id": "{it}"}, '"state": "cancelled"'),
     ),
     "opencode": (
