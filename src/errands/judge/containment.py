@@ -17,7 +17,7 @@ from errands.judge.programs.harms import harm_of
 from errands.judge.programs.needs import ALWAYS, DOWNLOADERS, READING_GIT, TYPICAL, WRITERS, needs_network
 from errands.judge.shell.grammar import LONGEST
 from errands.judge.shell.scripts import is_interpreter
-from errands.judge.workspace import PROTECTED, is_within
+from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,11 +63,7 @@ _PLACES = re.compile(
 )
 _PROTECTED = frozenset(PROTECTED)
 # The private home directory leads to these tools of the real one.
-_TOOLS = re.compile(
-    r"""(?:~|\$HOME|\$\{HOME\})/(?:\.cargo/(?:bin|env)|\.rustup|\.nvm|\.pyenv|\.rbenv|\.sdkman|\.volta|\.asdf
-    |\.bun|\.deno|\.local/bin|\.dotnet|go/bin|\.go/bin|miniconda3|anaconda3)(?:[/:]|$)""",
-    re.VERBOSE,
-)
+_TOOLS = re.compile(rf"(?:~|\$HOME|\$\{{HOME\}})/(?:{'|'.join(map(re.escape, TOOLS))})(?:[/:]|$)")
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
 _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _ADDRESSES = ("http://", "https://", "ftp://", "ssh://")

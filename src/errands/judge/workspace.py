@@ -12,6 +12,14 @@ PROTECTED = (
     ".git", ".hg", ".jj", ".claude", ".codex", ".agents", ".opencode", ".gemini", ".cursor", ".vscode",
     ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml",
 )  # fmt: skip
+# Tools, and what they have fetched already, in a person's home directory: a sandbox can read them.
+TOOLS = (
+    ".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup", ".pyenv", ".nvm", ".volta",
+    ".asdf", ".rbenv", ".sdkman", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/mise",
+    ".local/share/pnpm", ".local/pipx", ".local/share/pipx", ".bun", ".deno", "go/pkg/mod", "go/bin",
+    ".go/bin", ".m2/repository", ".gradle/wrapper", ".dotnet", ".nuget/packages", "miniconda3",
+    "anaconda3", "miniforge3",
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

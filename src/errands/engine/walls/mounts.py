@@ -13,7 +13,7 @@ import sys
 
 from errands.engine.walls.projects import programs_below, resolved, settings_below
 from errands.judge.evidence.local_workspace import own_home
-from errands.judge.workspace import PROTECTED, is_within
+from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 
 _SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# Tools, and what they have fetched already, in a person's home directory.
-TOOLS = (
-    ".cargo/bin", ".cargo/registry", ".cargo/git", ".rustup", ".pyenv", ".nvm", ".volta", ".asdf", ".rbenv",
-    ".sdkman", ".local/bin", ".local/lib", ".local/share/uv", ".local/share/mise", ".local/share/pnpm",
-    ".local/pipx", ".local/share/pipx", ".bun", ".deno", "go/pkg/mod", "go/bin", ".m2/repository",
-    ".gradle/wrapper", ".dotnet", ".nuget/packages", ".gitconfig", ".config/git/ignore", "miniconda3",
-    "anaconda3", "miniforge3",
-)  # fmt: skip
+# What a person has set that a sandbox sees, too.
+_SETTINGS = (".gitconfig", ".config/git/ignore")
 # Names in a home directory that no sandbox gets to see, wherever PATH leads.
 _PRIVATE = (
     ".aws", ".azure", ".config", ".docker", ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings",
@@ -128,7 +122,9 @@ def home_tools(person: str) -> list[str]:
     if home == "/":
         return []
     return [
-        f"{person}/{name}" for name in TOOLS if os.path.lexists(f"{home}/{name}") and _is_there(home, name)
+        f"{person}/{name}"
+        for name in (*TOOLS, *_SETTINGS)
+        if os.path.lexists(f"{home}/{name}") and _is_there(home, name)
     ]
 
 
