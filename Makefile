@@ -13,7 +13,7 @@ AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-chaos test-clients again check bench chaos fuzz conformance spec prove goldens docs site dist lock fmt clean
+.PHONY: help demo test test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,11 +25,13 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt bubblewrap
 	-@tools/apt strace
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/clients --ignore tests/chaos/long
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/clients --ignore tests/long
 
-test-chaos: $(VENV) ## Run a minute of chaos, and see that the harness catches engines that are broken on purpose
+test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, traced commands
+	-@tools/apt bubblewrap
+	-@tools/apt strace
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest tests/chaos/long
+	@$(BIN)/python -m pytest tests/long
 
 test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
 	-@tools/apt bubblewrap tmux

@@ -1,0 +1,1 @@
+"""Minutes of chaos, broken engines and traced commands, for `make test-long`."""
