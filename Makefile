@@ -75,6 +75,7 @@ goldens: $(VENV) ## Write what people see of every verb at three widths anew, to
 
 docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference
+	@$(BIN)/python -m errands.frontends.web.api.reference
 
 site: $(VENV) ## Build the documentation as a web site in build/site
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from errands import config as configuration
 from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
-from errands.model.errors import BadValue, DaemonError, ErrandsError, missing_extra
+from errands.model.errors import BadValue, DaemonError, missing_extra
 from errands.ports.home import Home
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
@@ -232,6 +232,19 @@ def run_top(engine: Engine, **options: Any) -> int:
     return run(engine, **options)
 
 
+def run_web(home: Home, config: Config, **options: Any) -> int:
+    """Serve the web page, or sign browsers in and out; `options` are those of `frontends.web`."""
+    from errands.frontends.web.start import run
+
+    def mcp(*given: Any) -> Any:
+        from errands.frontends.mcp.endpoint import endpoint
+
+        return endpoint(open_client, *given)
+
+    options |= {"open_client": open_client, "channel_trouble": channel_trouble, "send_trial": send_trial}
+    return run(home, config, mcp=mcp, **options)
+
+
 def run_discord(home: Home, config: Config, name: str, line: socket.socket | None = None) -> int:
     """Run the bot of a channel until a signal arrives or the other end of `line` closes."""
     try:
@@ -352,11 +365,11 @@ def installation(
     return ClientInstallation(client, environ=environ, project=project, dialect=dialect, trust=trust)
 
 
-def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
-    """Return what installs the daemon of a home as a system service, and removes it again."""
+def service(home: Home, *, environ: Mapping[str, str], web: bool = False) -> ServiceInstallation:
+    """Return what installs the daemon, or the web server, as a system service, and removes it again."""
     from errands.frontends.install.installation import ServiceInstallation
 
-    return ServiceInstallation(home.path, environ=environ)
+    return ServiceInstallation(home.path, environ=environ, web=web)
 
 
 def _arrange_discovery(home: Home, config: Config) -> None:
@@ -364,13 +377,9 @@ def _arrange_discovery(home: Home, config: Config) -> None:
     engine = open_engine(home, config)
     try:
         if config.discovery.enabled or engine.store.id_by_key("discovery") is not None:
-            from errands.engine.agents.discovery import arrange
+            from errands.engine.agents.discovery import arrange_or_log
 
-            arrange(engine)
-    except ErrandsError as error:
-        import logging
-
-        logging.getLogger("errands.discovery").error("discovery cannot be set up: %s", error)
+            arrange_or_log(engine)
     finally:
         engine.close()
 
@@ -385,13 +394,6 @@ def _begin_export(home: Home, config: Config) -> bool:
 
     engine = open_engine(home, config)
     try:
-        settings.read(os.environ)
-        cursor.begin(home.spans, engine.tracing)
-    except (BadValue, OSError) as error:
-        import logging
-
-        logging.getLogger("errands.telemetry").error("no spans are exported: %s", error)
-        return False
+        return cursor.begin_or_log(home.spans, engine.tracing, os.environ)
     finally:
         engine.close()
-    return True

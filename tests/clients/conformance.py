@@ -23,6 +23,7 @@ from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.http import make_app
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.mcp.tools import PROMPT
+from errands.frontends.tools.http_server import origins_of
 from errands.ports.dialect import Caller, Reply, Tool
 from errands.ports.listening import listening
 from tests.clients.conformance_content import BESIDE, add_content
@@ -235,7 +236,7 @@ def main() -> None:
     place = listening("127.0.0.1", 0)
     port = place.getsockname()[1]
     # The suite cannot send a token.
-    app = make_app(server, "127.0.0.1", port, None, LARGEST)
+    app = make_app(server, origins_of("127.0.0.1", port), None, LARGEST)
     print(f"http://127.0.0.1:{port}/mcp", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
     asyncio.run(uvicorn.Server(config).serve(sockets=[place]))

@@ -26,6 +26,7 @@ EXTRAS = {
     "watch": "watchfiles",
     "chat": "prompt_toolkit",
     "tui": "textual",
+    "web": "starlette",
     "discord": "discord",
     "apprise": "apprise",
     "keyring": "keyring",

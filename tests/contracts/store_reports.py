@@ -42,6 +42,29 @@ def run(store: Store, id: str, *, start: timedelta, took: timedelta, code: int =
 
 
 class ReportContract:
+    @pytest.mark.spec("X24")
+    def test_ended_runs_are_listed_by_name_and_counted_by_day(self, store: Store) -> None:
+        day = timedelta(days=1)
+        run(store, "early-222222", start=SECOND, took=SECOND, name="build")
+        run(store, "broken-222222", start=day, took=MINUTE, code=3, name="build")
+        run(store, "other-222222", start=2 * day, took=SECOND, name="lint")
+        add(store, sample_task("live-222222", name="build"))
+
+        everything = store.ended_runs(since=START, name=None, limit=10)
+        assert [each.task_id for each in everything] == ["early-222222", "broken-222222", "other-222222"]
+        assert [each.task_id for each in store.ended_runs(since=START, name=None, limit=1)] == [
+            "other-222222"
+        ]
+        [broken] = store.ended_runs(since=START + day, name="build", limit=10)
+        assert (broken.run, broken.state, broken.seconds, broken.tokens) == (1, "failed", 60.0, 0)
+        assert broken.at == START + day + MINUTE
+        assert store.busiest_names(since=START, limit=5) == [("build", 2), ("lint", 1)]
+        assert store.busiest_names(since=START + 2 * day, limit=5) == [("lint", 1)]
+        days = [(state, count) for _, state, count in store.ends_by_day(since=START, name="build")]
+        assert days == [("completed", 1), ("failed", 1)]
+        [(day_of, _, _)] = store.ends_by_day(since=START + 2 * day, name=None)
+        assert day_of == str((START + 2 * day).date())
+
     @pytest.mark.spec("X9")
     def test_the_data_version_differs_after_every_change_and_only_then(self, store: Store) -> None:
         before = store.data_version()
@@ -71,6 +94,7 @@ class ReportContract:
         def found(**asked: Any) -> list[str]:
             views = [view.id.removesuffix("-222222") for view in store.views(Query(**asked))]
             assert [row.id.removesuffix("-222222") for row in store.rows(Query(**asked))] == views
+            assert store.count_tasks(Query(**asked)) == len(views)
             return views
 
         assert found() == ["live", "talk", "late", "early"]

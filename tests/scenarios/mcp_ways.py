@@ -29,6 +29,7 @@ from errands.frontends.mcp import http, stdio
 from errands.frontends.mcp.client import MESSAGE
 from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server
+from errands.frontends.tools.http_server import App, Receive, Scope, Send, origins_of
 from errands.ports.dialect import Caller, Reply, Tool
 from errands.ports.listening import listening
 from errands.testing.carriers import Carrier, Way
@@ -194,7 +195,7 @@ class House:
 
     def __init__(self) -> None:
         self._client: httpx2.AsyncClient | None = None
-        self._rooms: dict[str, http.App] = {}
+        self._rooms: dict[str, App] = {}
         self._port = 0
 
     @asynccontextmanager
@@ -217,12 +218,12 @@ class House:
     @asynccontextmanager
     async def room(self, server: Server[Any]) -> AsyncIterator[Transport]:
         number = str(len(self._rooms) + 1)
-        app = self._rooms[number] = http.make_app(server, "127.0.0.1", self._port, TOKEN, LARGEST)
+        app = self._rooms[number] = http.make_app(server, origins_of("127.0.0.1", self._port), TOKEN, LARGEST)
         url = f"http://127.0.0.1:{self._port}/{number}{http.PATH}"
         async with _alive(app):
             yield streamable_http_client(url, http_client=self._client)
 
-    async def _enter(self, scope: http.Scope, receive: http.Receive, send: http.Send) -> None:
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         number, _, rest = scope["path"].lstrip("/").partition("/")
         path = f"/{rest}"
         await self._rooms[number]({**scope, "path": path, "raw_path": path.encode()}, receive, send)
@@ -237,7 +238,7 @@ class _Quiet(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _alive(app: http.App) -> AsyncIterator[None]:
+async def _alive(app: App) -> AsyncIterator[None]:
     """Tell an application that it begins and, later, that it ends, as every server does."""
     sent: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
     received: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()

@@ -228,6 +228,21 @@ class Ui:
     )
 
 
+@section
+class Web:
+    address: str = key(
+        "127.0.0.1:7979",
+        "where `errands web` listens; an address that other machines reach needs a certificate",
+        personal=True,
+    )
+    origin: str = key(
+        "", "the address of a proxy with TLS before it, such as `https://errands.example`", personal=True
+    )
+    cert: str = key("", "the certificate of `errands web`, a file in PEM format", personal=True)
+    cert_key: str = key("", "the private key of that certificate, a file", personal=True)
+    mcp: bool = key(False, "whether `errands web` also serves the tools for agents, at /mcp", personal=True)
+
+
 LANES = {"shell": 5, "agent": 4, "local": 1, "chat": 8}
 
 
@@ -254,8 +269,9 @@ class Config:
     discovery: Discovery = Discovery()
     approval: Approval = Approval()
     ui: Ui = Ui()
+    web: Web = Web()
     origin: Mapping[str, str] = {}
 
 
-_ALL = (Daemon, Runs, Agents, Schedules, Events, Retention, Store, Notices, Discovery, Approval, Ui)
+_ALL = (Daemon, Runs, Agents, Schedules, Events, Retention, Store, Notices, Discovery, Approval, Ui, Web)
 SECTIONS: dict[str, type[Any]] = {each.__name__.lower(): each for each in _ALL}

@@ -44,15 +44,19 @@ def enclosing_run() -> str:
     return next(enclosing_runs(), "")
 
 
-def is_inside_a_run(host: str, port: int) -> bool:
+def is_inside_a_run(host: str, port: int, *, is_proxy: bool = False) -> bool:
     """Return whether a client of this machine, known by the address of its connection, is part of a run.
 
-    So is one whose process is not found, because it cannot be ruled out.
+    So is one whose process is not found, because it cannot be ruled out; except for a proxy that belongs to
+    another user, whose processes cannot be looked at. A run has the user of its daemon.
     """
     if not sys.platform.startswith("linux"):
         return False  # connections do not say whose they are
-    owners = [pid for inode in _sockets(host, port) for pid in _owners(inode)]
-    return not owners or any(next(_above(pid), "") for pid in owners)
+    sockets = list(_sockets(host, port))
+    owners = [pid for inode, _ in sockets for pid in _owners(inode)]
+    if not owners:
+        return not (is_proxy and sockets and all(user != os.getuid() for _, user in sockets))
+    return any(next(_above(pid), "") for pid in owners)
 
 
 def enclosing_runs() -> Iterator[str]:
@@ -94,8 +98,8 @@ def _above(start: int) -> Iterator[str]:
     yield "that cannot be ruled out: the ancestors of this process keep changing"
 
 
-def _sockets(host: str, port: int) -> Iterator[bytes]:
-    """Yield the numbers of the sockets that are bound to an address of this machine."""
+def _sockets(host: str, port: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the sockets that are bound to an address of this machine: their numbers and their users."""
     import ipaddress
 
     try:
@@ -114,7 +118,7 @@ def _sockets(host: str, port: int) -> Iterator[bytes]:
                 int(where[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(where), 8)
             )
             if int(number, 16) == port and packed in wanted:
-                yield fields[9]
+                yield fields[9], int(fields[7])
 
 
 def _owners(inode: bytes) -> Iterator[int]:

@@ -144,6 +144,12 @@ class EngineCore:
         """Return the names of the files that a run left in its directory."""
         return files_in(self.home.run(run_id))
 
+    def open_file(self, run_id: str, name: str) -> int:
+        """Open a file that a run left in its directory, by its name as listed; links are not followed."""
+        from errands.ports.run_files import open_run_file
+
+        return open_run_file(self.home.run(run_id), name)
+
     def mask(self, *task_ids: str) -> Mask:
         """Return the mask that hides the secrets of tasks, and well-known tokens, in what they show."""
         from errands.model.text.mask import Mask

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     Undo = Literal["yes", "no", "unknown"]
 
 
+# What would happen to a command, by its verdict.
+MEANINGS: dict[str, str] = {
+    "auto": "it would start without approval",
+    "contained": "it would start without approval, in a sandbox, because:",
+    "ask": "it would wait for approval, because:",
+    "deny": "it would be refused, because:",
+}
+
+
 @record
 class Reason:
     """Why a person must be asked, in words that a person understands.

@@ -89,6 +89,11 @@ class Home:
         return f"{self.path}/metrics"
 
     @property
+    def web(self) -> str:
+        """The folder of the web server: its lock, its token, one-time codes and signed-in browsers."""
+        return f"{self.path}/web"
+
+    @property
     def waiters(self) -> str:
         """The folder with the locks of the processes that wait for an owner's notices."""
         return f"{self.path}/attending"

@@ -7,7 +7,7 @@ import socket
 
 from errands.model.errors import BadValue, ErrandsError
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _WILDCARDS = ("", "0.0.0.0", "::", "*")
 
 
@@ -31,11 +31,11 @@ def address(text: str, default: tuple[str, int]) -> tuple[str, int]:
     return host, int(port) if port else default[1]
 
 
-def host_names(host: str, port: int) -> list[str]:
+def host_names(host: str, port: int, *, default_port: int = 80) -> list[str]:
     """Return what a request may call this server; other names are those of a page that pretends to be it."""
-    names = _LOOPBACK if host in _LOOPBACK else (host,)
+    names = LOOPBACK if host in LOOPBACK else (host,)
     shown = [f"[{each}]" if ":" in each else each for each in names]
-    return [f"{each}:{port}" for each in shown] + (shown if port == 80 else [])
+    return [f"{each}:{port}" for each in shown] + (shown if port == default_port else [])
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -7,13 +7,18 @@ after the collector accepted the spans: a span that is exported twice has the sa
 from __future__ import annotations
 
 import json
+import logging
 import os
 from datetime import UTC, datetime, timedelta
 
+from errands.model.errors import BadValue
 from errands.model.record import evolve, record
+from errands.telemetry import settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from errands.ports.spans import Spans
 
 
@@ -37,6 +42,17 @@ def begin(path: str, spans: Spans) -> None:
         write(path, Cursor(place=place, run=run, at=at, open=tuple(spans.live_places())))
         return
     write(path, Cursor(place=0))
+
+
+def begin_or_log(path: str, spans: Spans, environ: Mapping[str, str]) -> bool:
+    """Create the cursor if spans can be exported; otherwise log why not, and return False."""
+    try:
+        settings.read(environ)
+        begin(path, spans)
+    except (BadValue, OSError) as error:
+        logging.getLogger("errands.telemetry").error("no spans are exported: %s", error)
+        return False
+    return True
 
 
 def read(path: str, spans: Spans) -> Cursor:

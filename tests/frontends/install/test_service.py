@@ -14,6 +14,7 @@ import pytest
 from errands.frontends.install.service import (
     LABEL,
     UNIT,
+    WEB,
     Service,
     complaints,
     disable,
@@ -54,6 +55,21 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     return told
+
+
+@pytest.mark.spec("X8")
+def test_the_web_server_is_a_service_of_its_own(environ: dict[str, str], told: Path, tmp_path: Path) -> None:
+    web = service_for("/h", environ, python="/py", platform="linux", booted=str(tmp_path), program=WEB)
+
+    assert web.path == f"{tmp_path}/.config/systemd/user/errands-web.service"
+    assert 'ExecStart="/py" -P -m errands web --service\n' in web.text
+    assert enable(web)[0] == "systemd starts the web server whenever you log in"
+    assert "systemctl --user enable --now errands-web.service" in told.read_text()
+
+    mac = service_for("/h", environ, python="/py", platform="darwin", program=WEB)
+    assert mac.path.endswith("/errands.web.plist")
+    words = plistlib.loads(mac.text.encode())["ProgramArguments"]
+    assert words == ["/py", "-P", "-m", "errands", "web", "--service"]
 
 
 def test_the_unit_starts_the_daemon_of_its_home_and_ends_nothing_else(

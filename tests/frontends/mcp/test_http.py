@@ -17,7 +17,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from errands.frontends.mcp.http import DEFAULT, MOST
+from errands.frontends.mcp.http import DEFAULT
+from errands.frontends.tools.http_server import MOST
 from errands.model.errors import BadValue
 from errands.ports.listening import address
 from tests.frontends.mcp.conversation import ERAS, call, text

@@ -7,6 +7,7 @@ suggestions, and what becomes of them is decided here, where no prompt can chang
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 from contextlib import suppress
@@ -80,6 +81,14 @@ def _is_builtin(agent: str, config: Config) -> bool:
 def _tools(agent: str, config: Config) -> tuple[str, ...] | None:
     # Other backends bring tools of their own, and ask before they use them.
     return READING if _is_builtin(agent, config) else None
+
+
+def arrange_or_log(engine: Engine) -> None:
+    """Arrange the task; what is in the way is logged, because the daemon works without it."""
+    try:
+        arrange(engine)
+    except ErrandsError as error:
+        logging.getLogger("errands.discovery").error("discovery cannot be set up: %s", error)
 
 
 def arrange(engine: Engine) -> str | None:

@@ -207,6 +207,10 @@ class Sessions:
             with self._store:
                 self._store.mark_session_gone(session, now=self._core.clock.now())
 
+    def check_resumable(self, view: View) -> None:
+        """Raise an error that says why, if no other prompt can be sent to an agent now."""
+        check_resumable(view, self._store.session(view.id))
+
     def sessions(self, *, limit: int = 1000) -> list[Session]:
         return self._store.sessions(limit=limit)
 

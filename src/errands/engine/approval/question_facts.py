@@ -51,6 +51,12 @@ def facts_of(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iter
         yield "because", visible(reason.text)
 
 
+def headline(view: View) -> str:
+    """Return the line above a question."""
+    lasting = view.question and any(reason.undo == "no" for reason in view.question.reasons)
+    return "This cannot be undone. It needs your approval:" if lasting else "This needs your approval:"
+
+
 def _inherited(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iterator[tuple[str, str]]:
     """Yield variables that change what programs load or start, unless the person's own are the same."""
     from errands.judge.shell.variables import removed

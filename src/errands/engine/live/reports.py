@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from errands.engine.core import EngineCore
     from errands.model.schedule.slot_record import Slot
+    from errands.model.states import RunState
     from errands.ports.store import Query
-    from errands.ports.store.reports import Bar, Group, TaskRow
+    from errands.ports.store.reports import Bar, EndedRun, Group, TaskRow
 
 # Bytes of a row's texts: a list of ten thousand tasks is read, and sent to a page, as a whole.
 TITLE, SUMMARY, LANE = 64, 40, 32
@@ -40,6 +41,10 @@ class Reports:
             for row in self._core.store.rows(query)
         ]
 
+    def count(self, query: Query) -> int:
+        """Count the tasks of a query, up to its limit."""
+        return self._core.store.count_tasks(query)
+
     def timeline(
         self, *, since: datetime, until: datetime, steps: int = 200, group: Group = "lane"
     ) -> list[Bar]:
@@ -49,6 +54,18 @@ class Reports:
         if not 1 <= steps <= MOST_STEPS:
             raise BadValue(f"steps must be between 1 and {MOST_STEPS} (got {steps})")
         return self._core.store.bars(since=since, until=until, steps=steps, group=group)
+
+    def ended_runs(self, *, since: datetime, name: str | None = None, limit: int = 1000) -> list[EndedRun]:
+        """Return the latest runs that ended since a time, oldest first: all, or of tasks of a name."""
+        return self._core.store.ended_runs(since=since, name=name, limit=limit)
+
+    def ends_by_day(self, *, since: datetime, name: str | None = None) -> list[tuple[str, RunState, int]]:
+        """Count the runs that ended since a time, by the day in UTC and by their state."""
+        return self._core.store.ends_by_day(since=since, name=name)
+
+    def busiest_names(self, *, since: datetime, limit: int = 50) -> list[tuple[str, int]]:
+        """Return the names of tasks with the most runs that ended since a time, and how many."""
+        return self._core.store.busiest_names(since=since, limit=limit)
 
     def recent_slots(self, *, limit: int = 20) -> dict[str, list[Slot]]:
         """Return what became of the latest slots of every recurring task, newest first."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         def serve_mcp(
             self, dialect: str, *, http: str | None, everything: bool, environ: Mapping[str, str] = ...
         ) -> int: ...
+        def run_web(self, home: Home, config: Config, **options: Any) -> int: ...
         def serve_opencode(self, home: Home, environ: Mapping[str, str]) -> int: ...
         def installation(
             self,
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
             dialect: str | None,
             trust: bool | None = None,
         ) -> Installation: ...
-        def service(self, home: Home, *, environ: Mapping[str, str]) -> Installation: ...
+        def service(self, home: Home, *, environ: Mapping[str, str], web: bool = ...) -> Installation: ...
 
     class Installation(Protocol):
         """Changes to files, as lines of a diff; `steps` are the commands that are run as well.
@@ -198,6 +199,7 @@ class Context:
 
     def print_view(self, view: View, only: Sequence[str] | None = None, **more: Any) -> None:
         """Print a task as JSON, all of it or `only` some fields; secrets among its variables are masked."""
+        from errands.model.text.secrets import masked_variables
         from errands.model.view import as_json
 
         flat = as_json(view)
@@ -238,13 +240,3 @@ def columns_of(stream: Any, environ: Mapping[str, str]) -> int:
         return max(os.get_terminal_size(stream.fileno()).columns or 80, NARROWEST)
     except OSError:
         return 80
-
-
-def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Replace the values of variables that hold a secret."""
-    from errands.model.text.secrets import is_credential
-
-    return {
-        name: f"[masked: {name}]" if is_credential(name, value) else value
-        for name, value in variables.items()
-    }

@@ -107,8 +107,11 @@ class ClientInstallation(Installation):
 
 
 class ServiceInstallation(Installation):
-    def __init__(self, home: str, *, environ: Mapping[str, str]) -> None:
-        self._service = service.service_for(home, environ)
+    def __init__(self, home: str, *, environ: Mapping[str, str], web: bool = False) -> None:
+        """Install the daemon of a home as a service, or with `web` the web server."""
+        program = service.WEB if web else service.DAEMON
+        self._service = service.service_for(home, environ, program=program)
+        self.missing = "pip install 'errands[web]'" if web and not find_spec("uvicorn") else ""
         target = Target(path=self._service.path, pieces=(Whole(text=self._service.text),))
         super().__init__((target,), Place(environ=environ))
 
@@ -135,4 +138,5 @@ class ServiceInstallation(Installation):
         self._remove()
         if steps:
             service.reload(self._service)
-        return ["the daemon no longer starts after a reboot; one that is running now continues"]
+        name = self._service.program.name
+        return [f"the {name} no longer starts after a reboot; one that is running now continues"]

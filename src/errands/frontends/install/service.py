@@ -1,6 +1,6 @@
-"""The service: starts the daemon after a reboot, and keeps it running after a logout.
+"""The services: start the daemon, or the web server, after a reboot, and keep them running after a logout.
 
-A systemd user unit or a launchd agent, for one home. Stopping it ends only the daemon; tasks keep running.
+A systemd user unit or a launchd agent, for one home. Stopping one ends only its program; tasks keep running.
 """
 
 from __future__ import annotations
@@ -28,13 +28,41 @@ PLATFORM = sys.platform
 
 
 @record
+class Program:
+    """What a service runs: `words` are its arguments, `name` what people call it."""
+
+    name: str
+    unit: str
+    label: str
+    words: tuple[str, ...]
+    description: str
+
+
+DAEMON = Program(
+    name="daemon",
+    unit=UNIT,
+    label=LABEL,
+    words=("daemon", "run"),
+    description="Errands: tasks in the background",
+)
+WEB = Program(
+    name="web server",
+    unit="errands-web.service",
+    label="errands.web",
+    words=("web", "--service"),
+    description="Errands: the web page",
+)
+
+
+@record
 class Service:
-    """The file that makes the system start the daemon of a home, for the user `account`."""
+    """The file that makes the system start a program of a home, for the user `account`."""
 
     kind: Kind
     path: str
     text: str
     account: str
+    program: Program = DAEMON
 
     @property
     def is_written(self) -> bool:
@@ -53,22 +81,25 @@ def service_for(
     python: str = sys.executable,
     platform: str | None = None,
     booted: str | None = None,
+    program: Program = DAEMON,
 ) -> Service:
     """Return the service of a home; raise an error on a system with neither systemd nor launchd."""
     account = environ.get("USER") or environ.get("LOGNAME") or _account()
     person = environ.get("HOME") or os.path.expanduser("~")
     if (platform or PLATFORM) == "darwin":
-        path = f"{person}/Library/LaunchAgents/{LABEL}.plist"
-        return Service(kind="launchd", path=path, text=_plist(home, python, environ), account=account)
+        path = f"{person}/Library/LaunchAgents/{program.label}.plist"
+        text = _plist(home, python, environ, program)
+        return Service(kind="launchd", path=path, text=text, account=account, program=program)
     if not os.path.isdir(booted or BOOTED):
         raise BadValue(
             "this system runs neither systemd nor launchd; configure its own service manager to run "
-            f"`{python} -P -m errands daemon run` with ERRANDS_HOME={home}"
+            f"`{python} -P -m errands {' '.join(program.words)}` with ERRANDS_HOME={home}"
         )
     configured = environ.get("XDG_CONFIG_HOME", "")
     folder = configured if os.path.isabs(configured) else f"{person}/.config"
-    path = f"{folder}/systemd/user/{UNIT}"
-    return Service(kind="systemd", path=path, text=_unit(home, python, environ), account=account)
+    path = f"{folder}/systemd/user/{program.unit}"
+    text = _unit(home, python, environ, program)
+    return Service(kind="systemd", path=path, text=text, account=account, program=program)
 
 
 def enabling(service: Service) -> list[tuple[str, ...]]:
@@ -76,12 +107,12 @@ def enabling(service: Service) -> list[tuple[str, ...]]:
     if service.kind == "launchd":
         domain = f"gui/{os.getuid()}"
         return [
-            ("launchctl", "bootout", f"{domain}/{LABEL}"),
+            ("launchctl", "bootout", f"{domain}/{service.program.label}"),
             ("launchctl", "bootstrap", domain, service.path),
         ]
     return [
         ("systemctl", "--user", "daemon-reload"),
-        ("systemctl", "--user", "enable", "--now", UNIT),
+        ("systemctl", "--user", "enable", "--now", service.program.unit),
         ("loginctl", "enable-linger", service.account),
     ]
 
@@ -89,21 +120,22 @@ def enabling(service: Service) -> list[tuple[str, ...]]:
 def disabling(service: Service) -> list[tuple[str, ...]]:
     """Return the commands that disable the service before its file is removed."""
     if service.kind == "launchd":
-        return [("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")]
-    return [("systemctl", "--user", "disable", UNIT)]
+        return [("launchctl", "bootout", f"gui/{os.getuid()}/{service.program.label}")]
+    return [("systemctl", "--user", "disable", service.program.unit)]
 
 
 def enable(service: Service) -> list[str]:
     """Enable the service; return what it does from now on, and what a person still has to do."""
     first, *rest = enabling(service)
+    name = service.program.name
     if service.kind == "launchd":
         _run(*first, is_vital=False)  # fails unless it was enabled before
         _run(*rest[0])
-        return ["launchd starts the daemon whenever you log in"]
+        return [f"launchd starts the {name} whenever you log in"]
     linger = rest.pop()
     for words in (first, *rest):
         _run(*words)
-    done = ["systemd starts the daemon whenever you log in"]
+    done = [f"systemd starts the {name} whenever you log in"]
     if _run(*linger, is_vital=False):
         return [*done, "it also starts with the machine, and keeps running when you log out"]
     return [*done, f"to start it with the machine, an administrator has to run: {' '.join(linger)}"]
@@ -128,24 +160,24 @@ def complaints(service: Service, *, linger: str | None = None) -> Iterator[str]:
     elif not service.is_written:
         yield f"{service.path} differs from what this version would write"
     elif service.kind == "systemd":
-        wanted = f"{os.path.dirname(service.path)}/default.target.wants/{UNIT}"
+        wanted = f"{os.path.dirname(service.path)}/default.target.wants/{service.program.unit}"
         if not os.path.lexists(wanted):
             yield f"{service.path} exists but is not enabled"
         elif not os.path.exists(f"{linger or LINGER}/{service.account}"):
             yield f"the daemon ends when {service.account} logs out, and starts at the next login"
 
 
-def _unit(home: str, python: str, environ: Mapping[str, str]) -> str:
-    """Return the systemd unit. Stopping it ends only the daemon: shims and their tasks outlive it."""
+def _unit(home: str, python: str, environ: Mapping[str, str], program: Program) -> str:
+    """Return the systemd unit. Stopping it ends only its program: shims and their tasks outlive it."""
     variables = "".join(
         f"Environment={_quoted(f'{name}={value}')}\n" for name, value in _variables(home, environ)
     )
     return (
         "[Unit]\n"
-        "Description=Errands: tasks in the background\n"
+        f"Description={program.description}\n"
         "\n"
         "[Service]\n"
-        f"ExecStart={_quoted(python).replace('$', '$$')} -P -m errands daemon run\n"
+        f"ExecStart={_quoted(python).replace('$', '$$')} -P -m errands {' '.join(program.words)}\n"
         f"{variables}"
         "KillMode=process\n"
         "Restart=on-failure\n"
@@ -164,13 +196,13 @@ def _quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _plist(home: str, python: str, environ: Mapping[str, str]) -> str:
+def _plist(home: str, python: str, environ: Mapping[str, str], program: Program) -> str:
     import plistlib
 
     return plistlib.dumps(
         {
-            "Label": LABEL,
-            "ProgramArguments": [python, "-P", "-m", "errands", "daemon", "run"],
+            "Label": program.label,
+            "ProgramArguments": [python, "-P", "-m", "errands", *program.words],
             "EnvironmentVariables": dict(_variables(home, environ)),
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-    from errands.model.approval import Scope
+    from errands.model.approval import Approval, Scope
 
     AnswerName = Literal["once", "task", "always", "no"]
 
@@ -74,3 +74,13 @@ def answer_to(typed: str, offered: Sequence[Answer]) -> Answer | None:
 def _key(answer: Answer, offered: Sequence[Answer]) -> str:
     """Return the letter of an answer: `y` is always the yes that reaches the least."""
     return "y" if answer is offered[0] else answer.key
+
+
+def answer_word(approval: Approval) -> str:
+    """Return the answer to a question in a word, and what it covers if that is more than the question."""
+    said = _GIVEN.get(approval.state, approval.state)
+    return said if approval.scope == "once" else f"{said}, {_COVERED[approval.scope]}"
+
+
+_GIVEN = {"granted": "approved", "refused": "rejected"}
+_COVERED = {"task": "for the task", "always": "always"}

@@ -6,6 +6,10 @@ reading. No pattern backtracks badly: only single character sets repeat, never g
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # Recognised by their own shape: kind, anchor, pattern. None contains a blank.
 SHAPES = (
     ("github token", "gh", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
@@ -144,3 +148,11 @@ def is_credential(name: str, value: str) -> bool:
     is_path = "CREDENTIAL" in name.upper() and value.startswith(("/", "~", "."))
     is_number = value.isdecimal() and len(value) < 12
     return len(value) >= SHORTEST_VALUE and not is_path and not is_number and len(set(value)) > 2
+
+
+def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Replace the values of variables that hold a secret."""
+    return {
+        name: f"[masked: {name}]" if is_credential(name, value) else value
+        for name, value in variables.items()
+    }

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Literal, Protocol
 
     from errands.model.schedule.slot_record import Slot
+    from errands.model.states import RunState
     from errands.ports.store import Query
 
     # What the rows of a timeline stand for.
@@ -59,6 +60,19 @@ class Bar:
 
 
 @record
+class EndedRun:
+    """How a run ended, how long it took, and what an agent used; `seconds` is None if it never started."""
+
+    task_id: str
+    run: int
+    state: RunState
+    at: datetime
+    seconds: float | None
+    tokens: int
+    microdollars: int
+
+
+@record
 class RunTotal:
     """How many runs with these labels have ended since the store was made, and how long they took.
 
@@ -97,11 +111,23 @@ if TYPE_CHECKING:
         def rows(self, query: Query) -> list[TaskRow]:
             """List tasks as light rows, newest first."""
 
+        def count_tasks(self, query: Query) -> int:
+            """Count the tasks of a query, up to its limit."""
+
         def bars(self, *, since: datetime, until: datetime, steps: int, group: Group) -> list[Bar]:
             """Return the runs that were running in a window, in bars that do not overlap within a group."""
 
         def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
             """Return the latest records of slots of every recurring task that has not ended, newest first."""
+
+        def ended_runs(self, *, since: datetime, name: str | None, limit: int) -> list[EndedRun]:
+            """Return the latest runs that ended since a time, oldest first: all, or of tasks of a name."""
+
+        def ends_by_day(self, *, since: datetime, name: str | None) -> list[tuple[str, RunState, int]]:
+            """Count the runs that ended since a time, by the day in UTC and by their state."""
+
+        def busiest_names(self, *, since: datetime, limit: int) -> list[tuple[str, int]]:
+            """Return the names of tasks with the most runs that ended since a time, and how many."""
 
         # Numbers that never fall, whatever is removed.
         def run_totals(self) -> list[RunTotal]: ...

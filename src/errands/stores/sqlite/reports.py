@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.model.run import Event
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import ENDED
-from errands.ports.store.reports import LONGEST_TEXT, Bar, RunTotal, TaskRow, Total
+from errands.ports.store.reports import LONGEST_TEXT, Bar, EndedRun, RunTotal, TaskRow, Total
 from errands.stores.sqlite.columns import maybe_moment, micros, moment
 from errands.stores.sqlite.views import SHOWN_STATE, ViewRows
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from errands.model.states import RunState
     from errands.ports.store import Query
     from errands.ports.store.reports import Group
 
@@ -29,6 +30,11 @@ _ROW = f"""
 # The worse of two ends is what a bar of several runs shows.
 _RANKS = ("skipped", "completed", "cancelled", "pending", "running", "failed")
 _GROUPS = {"lane": "runs.lane", "name": "tasks.name", "batch": "coalesce(tasks.batch, '')"}
+
+_ENDED = """
+    FROM runs INDEXED BY runs_ended CROSS JOIN tasks ON tasks.seq = runs.task
+    WHERE runs.completed_at >= :since AND (:name IS NULL OR tasks.name = :name)
+"""
 
 
 class ReportRows(ViewRows):
@@ -89,6 +95,10 @@ class ReportRows(ViewRows):
         """
         return [_row(*row) for row in self.db.read(sql, values)]
 
+    def count_tasks(self, query: Query) -> int:
+        source, where, values = self.selection(query)
+        return int(self.db.read(f"SELECT count(*) FROM (SELECT 1 FROM {source} {where})", values)[0][0])
+
     def bars(self, *, since: datetime, until: datetime, steps: int, group: Group) -> list[Bar]:
         start, end, ranks = (
             micros(since),
@@ -120,6 +130,50 @@ class ReportRows(ViewRows):
             group=grp, first=low, last=high, runs=count, state=_RANKS[rank], started_at=moment(began),
             ended_at=moment(ended), task_id=task_id,
         ) for grp, low, high, count, rank, began, ended, task_id in rows])  # fmt: skip
+
+    def ended_runs(self, *, since: datetime, name: str | None, limit: int) -> list[EndedRun]:
+        rows = self.db.read(
+            """
+            SELECT tasks.id, runs.number, runs.state, runs.completed_at, runs.started_at,
+                   coalesce(exchanges.input_tokens + exchanges.output_tokens, 0),
+                   coalesce(exchanges.cost_microdollars, 0)
+            FROM runs INDEXED BY runs_ended CROSS JOIN tasks ON tasks.seq = runs.task
+            LEFT JOIN exchanges ON exchanges.run = runs.seq
+            WHERE runs.completed_at >= :since AND (:name IS NULL OR tasks.name = :name)
+            ORDER BY runs.completed_at DESC, runs.seq DESC LIMIT :limit
+            """,
+            {"since": micros(since), "name": name, "limit": limit},
+        )
+        return [
+            EndedRun(
+                task_id=task_id,
+                run=number,
+                state=state,
+                at=moment(ended),
+                seconds=None if started is None else (ended - started) / 1e6,
+                tokens=tokens,
+                microdollars=cost,
+            )
+            for task_id, number, state, ended, started, tokens, cost in reversed(rows)
+        ]
+
+    def ends_by_day(self, *, since: datetime, name: str | None) -> list[tuple[str, RunState, int]]:
+        rows = self.db.read(
+            f"""
+            SELECT date(runs.completed_at / 1000000, 'unixepoch') AS day, runs.state, count(*)
+            {_ENDED} GROUP BY day, runs.state ORDER BY day, runs.state
+            """,
+            {"since": micros(since), "name": name},
+        )
+        return [(day, state, count) for day, state, count in rows]
+
+    def busiest_names(self, *, since: datetime, limit: int) -> list[tuple[str, int]]:
+        rows = self.db.read(
+            f"SELECT tasks.name, count(*) AS runs {_ENDED} GROUP BY tasks.name "
+            "ORDER BY count(*) DESC, tasks.name LIMIT :limit",
+            {"since": micros(since), "name": None, "limit": limit},
+        )
+        return [(name, count) for name, count in rows]
 
     def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
         rows = self.db.read(

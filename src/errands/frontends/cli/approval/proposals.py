@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.approval.question_facts import facts_of, masked
+from errands.engine.approval.question_facts import facts_of, headline, masked
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import typed
 from errands.model.text.answers import NO, ONCE, answer_to, prompt
@@ -84,15 +84,10 @@ def ask(context: Context, view: View) -> View | None:
 def _prompt(context: Context, view: View, answers: Sequence[Answer]) -> str:
     look = context.error_look
     shown = question(facts_of(context.engine, context.environ, view), look)
-    lines = ["", look.paint(_headline(view), "bold"), "", *shown, ""]
+    lines = ["", look.paint(headline(view), "bold"), "", *shown, ""]
     try:
         seen = os.get_terminal_size(2).lines
     except OSError:
         seen = 24
     whole = "" if len(lines) < seen else f" Scroll up: these are {len(lines)} lines."
     return "\n".join([*lines, prompt(answers, more=whole)])
-
-
-def _headline(view: View) -> str:
-    lasting = view.question and any(reason.undo == "no" for reason in view.question.reasons)
-    return "This cannot be undone. It needs your approval:" if lasting else "This needs your approval:"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from errands.model.text.sanitise import line
-from errands.text import plural
 from errands.text.describe import ago, local, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from errands.frontends.cli.context import Context
@@ -47,24 +46,6 @@ def _elsewhere(moment: datetime, zone: str | None) -> str:
         return ""
     there = moment.astimezone(zone_named(zone))
     return "" if there.utcoffset() == moment.astimezone().utcoffset() else f" = {there:%H:%M} {zone}"
-
-
-def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
-    """Yield the facts about the watch of a task that waits for events."""
-    watch = (view.details or {}).get("watch")
-    if watch is None or view.standing is None:
-        return
-    health = watch["health"]
-    if watch["failures"]:
-        health += f", {plural(watch['failures'], 'check')} in a row failed"
-    yield "watch", f"{health}: {line(watch['error'])}" if watch["error"] else health
-    if view.standing.checked_at is not None:
-        yield "last check", f"{local(view.standing.checked_at)} ({ago(view.standing.checked_at, at=at)})"
-    last = watch["last_event"]
-    if last is not None and view.standing.signal_at is not None:
-        yield "last event", f"{line(last.get('text', ''))} ({ago(view.standing.signal_at, at=at)})"
-    if watch["waiting"]:
-        yield "waiting", f"{plural(watch['waiting'], 'signal')} for a run"
 
 
 def say_recurring(context: Context, view: View) -> None:

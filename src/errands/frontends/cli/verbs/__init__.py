@@ -29,7 +29,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template rm",
         ),
     ),
-    ("Inspect", ("ls", "top", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
+    ("Inspect", ("ls", "top", "web", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
     ("Approve", ("approve", "reject", "judge", "audit")),
     ("Control", ("cancel", "stop", "pause", "unpause", "fire", "send", "clear")),
     ("Queue", ("hold", "release", "move", "edit", "lane")),

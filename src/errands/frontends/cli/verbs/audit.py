@@ -6,6 +6,7 @@ from errands.engine.approval.question_facts import masked
 from errands.engine.details import approval_json
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
+from errands.model.text.answers import answer_word
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import Cell, Column, facts, table
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
-    from errands.model.approval import Approval, AuditEntry
+    from errands.model.approval import AuditEntry
     from errands.text import Colour
 
 USUAL = 50
@@ -37,8 +38,6 @@ ALWAYS_COLUMNS = (
     Column(title="DIRECTORY", flex=2, least=12, drop=1),
     Column(title="COMMAND", flex=1, least=12),
 )
-SCOPES = {"task": "for the task", "always": "always"}
-ANSWERS = {"granted": "approved", "refused": "rejected"}
 COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused": "red"}
 
 
@@ -113,18 +112,12 @@ def _rows(context: Context, found: list[AuditEntry]) -> Iterator[tuple[str | Cel
         yield (
             local(asked.asked_at)[:-3],
             id_cell(asked.task_id, ids, context.look),
-            Cell(text=_answer(asked), colour=COLOURS.get(asked.state, "")),
+            Cell(text=answer_word(asked), colour=COLOURS.get(asked.state, "")),
             line(asked.by or ""),
             line(asked.door or ""),
             _then(each),
             masked(_command(each)),
         )
-
-
-def _answer(asked: Approval) -> str:
-    """Return the answer, and what it covers if that is more than the question."""
-    said = ANSWERS.get(asked.state, asked.state)
-    return said if asked.scope == "once" else f"{said}, {SCOPES[asked.scope]}"
 
 
 def _command(each: AuditEntry) -> str:
@@ -149,7 +142,7 @@ def _facts(each: AuditEntry) -> Iterator[tuple[str, str]]:
     yield "command" if call_of(asked) is None else "call", masked(_command(each))
     yield "directory", masked(each.cwd)
     yield "because", "\n".join(masked(reason.text) for reason in asked.reasons)
-    yield "answer", _answer(asked) + (f" at {local(asked.at)}" if asked.at else "")
+    yield "answer", answer_word(asked) + (f" at {local(asked.at)}" if asked.at else "")
     yield "by", line(asked.by or "") + (f" ({line(asked.door)})" if asked.door else "")
     yield "then", _then(each)
     yield "note", masked(asked.note)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from errands import config
-from errands.config.secret import is_secret
-from errands.frontends.cli.context import masked_variables
+from errands.config.agent_entries import agent_entries
 from errands.frontends.cli.parser import JSON, Operand, Verb
-from errands.model.action import quoted
-from errands.model.text.mask import Mask
-from errands.model.text.sanitise import line
 from errands.text import Cell, Column, plural, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from errands.frontends.cli.context import Context
@@ -29,42 +25,19 @@ def show(context: Context, arguments: Arguments) -> int:
                 value if value is None or isinstance(value, bool | int | str) else config.written(key, value)
             )
             tree[key.path] = {"value": plain, "from": origin}
-        for path, value, origin in _agents(context):
+        for path, value, origin in agent_entries(context.config):
             tree[path] = {"value": value, "from": origin}
         context.print_json({"home": context.home.path, "keys": tree})
         return 0
     written = [(key.path, config.written(key, value), origin) for key, value, origin in entries]
     rows = [
         (path, value, Cell(text=origin, colour="grey" if origin == "default" else "cyan"))
-        for path, value, origin in (*written, *_agents(context))
+        for path, value, origin in (*written, *agent_entries(context.config))
     ]
     columns = (Column(title="KEY"), Column(title="VALUE"), Column(title="FROM"))
     context.say(*table(columns, rows, context.look))
     context.say("", f"home: {context.home.path}", f"your file: {config.user_file(context.environ)}")
     return 0
-
-
-def _agents(context: Context) -> Iterator[tuple[str, str, str]]:
-    """List the settings of the agents, each with where it came from; secrets are masked."""
-    for name, settings in context.config.backends.items():
-        path = f"agents.{name}"
-        for key, value in _settings(settings) if settings else [("backend", name)]:
-            yield f"{path}.{key}", value, context.config.origin[path]
-
-
-def _settings(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _settings(value, f"{above}{key}.")
-        elif isinstance(value, list):
-            yield f"{above}{key}", line(Mask({}).text(" ".join(map(quoted, map(str, value)))))
-        elif is_secret(str(value).rpartition(" ")[2]):
-            yield f"{above}{key}", str(value)
-        elif key in ("key", "password") or above.endswith("headers."):
-            yield f"{above}{key}", f"[masked: {key}]"
-        else:
-            said = masked_variables({key: str(value)})[key]
-            yield f"{above}{key}", line(Mask({}).text(said))
 
 
 def check(context: Context, arguments: Arguments) -> int:

@@ -71,7 +71,9 @@ def _installation(
         stray = next((name for name, value in chosen.items() if value), "")
         if stray:
             raise Usage(f"{stray} does not apply to the service; leave it out")
-        return context.bootstrap.service(context.home, environ=context.environ)
+        return context.bootstrap.service(context.home, environ=context.environ, web=arguments.web)
+    if arguments.web:
+        raise Usage("--web is for the service: errands install service --web")
     if dialect is not None:
         from errands.dialects import named
 
@@ -145,6 +147,7 @@ _WHERE = (
     Option(flags=("--user",), help="for all your projects (the default)"),
     Option(flags=("--project",), help="only for the project in this directory"),
 )
+_WEB = Option(flags=("--web",), help="with `service`: the web page instead of the daemon")
 _YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are still shown")
 _DIFF = Option(flags=("--diff",), help="show every line that would change, not only the files")
 
@@ -160,7 +163,8 @@ VERBS = (
         "client's own setting that lets it use our tools without asking, because Errands asks for itself. "
         "If the package that the server needs is missing, nothing is written; --print works anyway (see "
         "docs/how-to/clients.md). `service` makes systemd or launchd start the daemon at boot or login, so "
-        "that schedules survive a reboot (see docs/how-to/schedules.md).",
+        "that schedules survive a reboot (see docs/how-to/schedules.md); with --web, "
+        "the server of `errands web`.",
         options=(
             *_WHERE,
             Option(
@@ -173,6 +177,7 @@ VERBS = (
                 help="let the client use the tools without asking: Errands asks about what could do harm",
             ),
             Option(flags=("--no-trust",), help="remove that setting again"),
+            _WEB,
             Option(flags=("--print",), help="only print what belongs in which file"),
             _DIFF,
             _YES,
@@ -185,6 +190,7 @@ VERBS = (
             ("errands install vscode --print", "to add it by hand"),
             ("errands install claude --diff", "every line, before you answer"),
             ("errands install service", "the system starts the daemon of this home"),
+            ("errands install service --web", "and the server of the web page"),
         ),
     ),
     Verb(
@@ -193,7 +199,7 @@ VERBS = (
         run=uninstall,
         details="Shows what would change and asks before writing. What others wrote stays, and so does a "
         "file of ours that was edited since. Directories that install made are removed if they are empty.",
-        options=(*_WHERE, _DIFF, _YES),
+        options=(*_WHERE, _WEB, _DIFF, _YES),
         operands=(
             Operand(
                 metavar="CLIENT",

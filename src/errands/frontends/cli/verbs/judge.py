@@ -9,6 +9,7 @@ from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
 from errands.model.options.values import value_of
+from errands.model.verdict import MEANINGS
 from errands.model.view import NOT_APPROVED
 from errands.text.describe import now
 
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from errands.model.verdict import Judgement
     from errands.text import Colour
 
-MEANINGS = {
-    "auto": "it would start without approval",
-    "contained": "it would start without approval, in a sandbox, because:",
-    "ask": "it would wait for approval, because:",
-    "deny": "it would be refused, because:",
-}
 COLOURS: dict[str, Colour] = {"auto": "green", "contained": "cyan", "ask": "yellow", "deny": "red"}
 UNDO = {
     "no": "it cannot be undone",

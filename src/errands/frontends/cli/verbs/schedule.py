@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.recurring import times_lines, watch_facts
+from errands.engine.task_facts import watch_facts
+from errands.frontends.cli.display.recurring import times_lines
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line

@@ -1,0 +1,120 @@
+"""Starting: new tasks, what a draft would do, and templates."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import Any
+
+from errands.frontends.web.answers.rows import changed
+from errands.frontends.web.api.bodies import FORM
+from errands.frontends.web.call import Answer, Call, Handler
+from errands.model.action import written
+from errands.model.errors import BadValue
+from errands.model.options.draft import Draft
+from errands.model.options.template import parameters
+from errands.model.text.mask import Mask
+from errands.model.text.sanitise import line
+from errands.model.verdict import MEANINGS
+from errands.model.view import plain_value
+from errands.text.question import visible as spelled
+
+
+def _draft(call: Call, body: Any) -> Draft:
+    """Return the draft of a request. Who consents to what is ours to say, never the caller's."""
+    given = {name: value for name, value in body.items() if value is not None}
+    command = given.pop("command", ())
+    if not command and "prompt" not in given:
+        raise BadValue("there is nothing to run; send a command or a prompt")
+    for name in ("then", "before", "lastly", "channels", "after", "tools", "allow", "allow_tools"):
+        if name in given:
+            given[name] = tuple(given[name])
+    return Draft(
+        command=command if isinstance(command, str) else tuple(command),
+        **given,
+        owner=call.session_owner,
+        consent=call.consent,
+        door=call.caller.door,
+    )
+
+
+def submit(call: Call) -> Answer:
+    draft = _draft(call, call.body)
+    is_prompt = draft.prompt is not None
+    view = call.engine.sessions.ask(draft) if is_prompt else call.engine.submit(draft)
+    return changed(call.engine, view)
+
+
+def judge(call: Call) -> Answer:
+    draft = _draft(call, call.body)
+    found = call.engine.judge(draft)
+    times: list[datetime] = []
+    if any((draft.every, draft.cron, draft.at)):
+        _, times = call.engine.schedules.preview(draft)
+    mask = Mask({})
+    return {
+        "verdict": found.verdict,
+        "reasons": [
+            {"text": spelled(mask.text(each.text)), "undo": each.undo, "kind": line(each.kind)}
+            for each in found.reasons
+        ],
+        "next_runs": [plain_value(each) for each in times],
+        "said": {"text": MEANINGS[found.verdict]},
+    }
+
+
+def options(call: Call) -> Answer:
+    config = call.engine.config
+    return {
+        "options": [
+            {
+                "name": each.name,
+                "type": each.type,
+                "help": each.help,
+                "kind": each.kind,
+                "group": each.group,
+                "choices": list(each.choices),
+                "default": each.default or each.setting,
+                "placeholder": each.values,
+            }
+            for each in FORM
+        ],
+        "agents": [line(each) for each in config.backends],
+        "default_agent": line(config.agents.default),
+        "lanes": [line(each) for each in call.engine.lane_widths()],
+        "cwd": line(os.getcwd()),
+    }
+
+
+def templates(call: Call) -> Answer:
+    mask = Mask({})
+    return {
+        "templates": [
+            {
+                "name": name,
+                "parameters": [line(each) for each in parameters(draft)],
+                "said": {"what": mask.text(line(draft.prompt or written(draft.command)))},
+            }
+            for name, draft in call.engine.templates().items()
+        ]
+    }
+
+
+def submit_template(call: Call) -> Answer:
+    view = call.engine.submit_template(
+        call.values["name"],
+        call.body.get("values", {}),
+        owner=call.session_owner,
+        consent=call.consent,
+        door=call.caller.door,
+    )
+    return changed(call.engine, view)
+
+
+ANSWERS: dict[str, Handler] = {
+    "submit": submit,
+    "judge": judge,
+    "options": options,
+    "templates": templates,
+    "submit-template": submit_template,
+}

@@ -1,0 +1,268 @@
+"""The answers of the API: every shape once, as a JSON Schema.
+
+Times are ISO 8601 in UTC. Texts below `said` are worded here, in the words of the command line, and are to be
+shown as they are. Every other text that a task, an agent or a person wrote is masked and has no control
+characters; what it means to a browser is the page's concern, which shows it as text.
+"""
+
+from __future__ import annotations
+
+from errands.frontends.web.api.schema import (
+    Schema,
+    choice,
+    flag,
+    integer,
+    listed,
+    mapped,
+    maybe,
+    number,
+    ref,
+    text,
+    thing,
+    time,
+)
+from errands.frontends.web.api.view_shapes import VIEW_SHAPES
+from errands.model.states import SIGNS
+
+_any = text(longest=None)
+_STATE = choice(tuple(SIGNS), "the state, in one word")
+_ID = text("the task", longest=None)
+
+VERBS = (
+    *("cancel", "stop", "restart", "resume", "pause", "unpause", "hold", "release", "move", "fire", "send"),
+    *("approve", "reject", "ask-anew", "clear"),
+)
+
+SHAPES: dict[str, Schema] = {
+    **VIEW_SHAPES,
+    # Every answer that is not 2xx.
+    "Problem": thing(
+        "Why a request was refused, as RFC 9457 has it.",
+        type=text("always about:blank", longest=None),
+        title=text("the status, in words", longest=None),
+        status=integer("the status", 400, 599),
+        detail=text("what is wrong and what to do, in a sentence", longest=None),
+        kind=text("the class of the error: NotFound, BadValue, IllegalMove, Drifted ...", longest=None),
+    ),
+    # Tasks.
+    "Row": thing(
+        "A task as a list shows it.",
+        id=_ID,
+        kind=choice(("shell", "agent"), "what it runs"),
+        state=_STATE,
+        name=_any,
+        what=text("its description, or its command or prompt, on one line, shortened", longest=None),
+        lane=_any,
+        batch=maybe(_any),
+        parent=maybe(text("the task whose agent started it", longest=None)),
+        agent=maybe(text("the agent that is asked; null for a command", longest=None)),
+        recurring=flag("whether it runs repeatedly"),
+        live=flag("whether a run is pending or running"),
+        run=integer("the number of its latest run; 0: none yet"),
+        created_at=time(),
+        started_at=maybe(time("when its latest run started")),
+        completed_at=maybe(time("when its latest run ended")),
+        next_at=maybe(time("when it runs next, or starts")),
+        percent=maybe(number("how much of it is done, from 0 to 100, if it reports that")),
+        question=maybe(integer("the open question about it, or about a call of its agent")),
+        said=ref("RowWords"),
+    ),
+    "RowWords": thing(
+        "What to say about a task.",
+        state=text("the state, as a person calls it", longest=None),
+        more=text("progress, result, reason, or what it waits for; may be empty", longest=None),
+    ),
+    "LightRow": thing(
+        "A task in a list of thousands: at most 400 bytes.",
+        id=_ID,
+        kind=choice(("shell", "agent")),
+        state=_STATE,
+        what=text("its description, or its command or prompt, shortened", longest=None),
+        lane=_any,
+        run=integer("the number of its latest run; 0: none yet"),
+        created_at=time(),
+        started_at=maybe(time()),
+        completed_at=maybe(time()),
+        next_at=maybe(time()),
+        more=text("the result, shortened; may be empty", longest=None),
+    ),
+    "LightRows": thing(
+        "A long list, newest first.",
+        rows=listed(ref("LightRow")),
+        before=maybe(text("pass it as `before` for the rest; null: this is all", longest=None)),
+    ),
+    "Rows": thing(
+        "A page of a list, newest first.",
+        rows=listed(ref("Row")),
+        before=maybe(text("pass it as `before` for the next page; null: this is the last", longest=None)),
+        total=maybe(integer("how many tasks match in all, if no more than 10,000 do")),
+        hidden=integer("how many tasks there would be without the filters; 0 if any matches"),
+    ),
+    "Task": thing(
+        "Everything about one task.",
+        row=ref("Row"),
+        runs=listed(ref("Run"), "its runs, oldest first; of a recurring task the latest 100"),
+        facts=listed(ref("Fact"), "what `errands show` prints, in its words and order"),
+        can=listed(
+            choice(VERBS),
+            "the verbs that make sense now",
+        ),
+        files=listed(text("a file that its latest run left", longest=None)),
+        parent=maybe(ref("Row")),
+        children=listed(ref("Row"), "the tasks that its runs started, newest first, at most 100"),
+        proposals=listed(ref("Row"), "the tasks of its latest run that wait for approval"),
+        schedule=maybe(ref("Schedule")),
+        fields={
+            "type": "object",
+            "additionalProperties": True,
+            "description": "the same in values, as `errands show --json` prints them (reference/json.md)",
+        },
+    ),
+    "Fact": thing(
+        "One line of a table: what it is about, and what it says.",
+        name=text("may be empty: the value continues the fact before it", longest=None),
+        value=text("may have several lines", longest=None),
+    ),
+    "Run": thing(
+        "One run of a task.",
+        id=text("TASK.NUMBER", longest=None),
+        number=integer(),
+        state=_STATE,
+        cause=text("why it started: submit, schedule, event, manual, retry, resume, restart", longest=None),
+        created_at=time(),
+        started_at=maybe(time()),
+        completed_at=maybe(time()),
+        bytes=integer("how much it printed"),
+        lines=integer(),
+        truncated=flag("whether a part of its output was not kept"),
+        files=listed(_any, "the files that it left"),
+        said=thing(more=text("how it ended, or what it does", longest=None)),
+    ),
+    "Event": thing(
+        "A fact about a task, recorded when it happened.",
+        at=time(),
+        run=maybe(integer("the number of the run")),
+        name=_any,
+        detail=_any,
+    ),
+    "Events": thing(events=listed(ref("Event"), "oldest first")),
+    "Span": thing(
+        "One stretch of time in the trace of a task and all that it started.",
+        id=_any,
+        parent=maybe(_any),
+        task=maybe(_any),
+        name=_any,
+        started_at=time(),
+        ended_at=maybe(time("null: it still runs")),
+        error=maybe(_any),
+        attributes={"type": "object", "additionalProperties": True},
+    ),
+    "Trace": thing(spans=listed(ref("Span"), "parents before their children")),
+    "Exchange": thing(
+        "One prompt to an agent, what it did, and what it answered.",
+        run=integer(),
+        state=maybe(_STATE),
+        prompt=_any,
+        answer=maybe(_any),
+        error=maybe(_any),
+        usage=mapped(integer(), "input_tokens, output_tokens, requests, tool_calls, cost_microdollars"),
+        calls=listed(ref("Call"), "the tools it used, in order"),
+    ),
+    "Call": thing(
+        "One call of a tool.",
+        id=_any,
+        name=_any,
+        arguments=text("shortened; empty if they were not kept", longest=None),
+        result=text("shortened; empty if it was not kept", longest=None),
+        failed=flag(),
+        started_at=time(),
+        ended_at=maybe(time("null: it has not ended")),
+        task=maybe(text("the task that the call started", longest=None)),
+    ),
+    "Conversation": thing(
+        exchanges=listed(ref("Exchange")),
+        resumable=flag("whether another prompt can be sent now"),
+        said=thing(why_not=text("why no other prompt can be sent; empty if one can", longest=None)),
+    ),
+    # Output.
+    "Output": thing(
+        "A part of what a run printed: masked, and of all control sequences only colours are left.",
+        run=text("the run that it is from", longest=None),
+        offset=integer("where the part begins, in bytes that the run printed"),
+        next_offset=integer("where to read on"),
+        missing=integer("how many bytes right before this part were not kept"),
+        end=integer("how many bytes the run has printed so far"),
+        live=flag("whether more may come"),
+        text=_any,
+    ),
+    "Found": thing(
+        "Where a text occurs in the output of a run.",
+        run=_any,
+        matches=listed(
+            thing(
+                offset=integer("where the line begins, in bytes that the run printed"),
+                line=text("the line, masked, at most 400 characters around the match", longest=None),
+            )
+        ),
+        next_offset=maybe(integer("where to search on; null: all of it was searched")),
+    ),
+    # Questions.
+    "Reason": thing(
+        "Why a person is asked.",
+        text=_any,
+        undo=choice(("yes", "no", "unknown"), "whether it can be undone"),
+        kind=_any,
+    ),
+    "Answer": thing(
+        "One of the answers that a question offers.",
+        name=choice(("once", "task", "always", "no")),
+        key=text("the letter to type in a terminal", longest=None),
+        label=text("what a button says", longest=None),
+    ),
+    "Question": thing(
+        "An open question. `facts` are all of what would run: show them whole before an answer is possible.",
+        id=integer("send it with the answer"),
+        digest=text("what would run, as a digest; send it with the answer", longest=None),
+        task=_ID,
+        run=integer(),
+        row=ref("Row"),
+        facts=listed(ref("Fact"), "every character that could hide or mislead is spelled out"),
+        reasons=listed(ref("Reason")),
+        answers=listed(ref("Answer"), "the yes that reaches the least first, the no last"),
+        lasting=flag("whether it cannot be undone: ask for a typed yes"),
+        asked_at=time(),
+        expires_at=time(),
+        said=thing(
+            title=text("the headline", longest=None),
+            asked_by=text("who asks: a person, or the run of an agent", longest=None),
+            changed=text("what has changed since it was asked before; empty if nothing", longest=None),
+        ),
+    ),
+    "Questions": thing(questions=listed(ref("Question"), "newest first, at most 50"), total=integer()),
+    "AnyQuestion": thing(
+        "A question by its number, open or not.",
+        open=maybe(ref("Question")),
+        task=_ID,
+        said=thing(state=text("who answered it how and when; empty if it is open", longest=None)),
+    ),
+    "AuditEntry": thing(
+        "A question and its answer; the task may be gone by now.",
+        id=integer("the question"),
+        task=_ID,
+        run=integer(),
+        name=_any,
+        command=_any,
+        cwd=_any,
+        state=choice(("waiting", "granted", "refused", "expired", "void")),
+        scope=choice(("once", "task", "always")),
+        asked_at=time(),
+        answered_at=maybe(time()),
+        by=maybe(_any),
+        door=maybe(text("the frontend", longest=None)),
+        note=_any,
+        reasons=listed(ref("Reason")),
+        gone=flag("whether the task was removed"),
+        said=thing(outcome=text("how the run ended", longest=None)),
+    ),
+    "Audit": thing(entries=listed(ref("AuditEntry"), "newest first")),
+}

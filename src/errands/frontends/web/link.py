@@ -1,0 +1,45 @@
+"""The link that signs a browser in: printed, as a QR code, and opened through a file for this user alone.
+
+The code stands in the fragment of the address, which no server, proxy or log ever sees.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from errands.frontends.web.signing import CODE_LIVES, Signing
+
+_MINUTES = int(CODE_LIVES // 60)
+
+
+def print_link(signing: Signing, url: str, *, is_opened: bool) -> None:
+    """Make a code, print its link, and open it in a browser if that is wanted."""
+    code = signing.mint()
+    link = f"{url}/#code={code}"
+    if sys.stdout.isatty():
+        sys.stdout.write(qr(link))
+    sys.stdout.write(f"sign in (once, within {_MINUTES} minutes): {link}\n")
+    sys.stdout.flush()
+    if is_opened:
+        _open(signing.page_for(code, link))
+
+
+def qr(link: str) -> str:
+    """Return a QR code in characters, dark on light, for the camera of a phone."""
+    import io
+
+    import segno
+
+    written = io.StringIO()
+    segno.make(link, error="l", micro=False).terminal(written, compact=True, border=2)
+    return written.getvalue()
+
+
+def _open(path: str) -> None:
+    """Open a file in the browser, if there is one; only its path is an argument of the browser."""
+    import webbrowser
+
+    try:
+        webbrowser.open(f"file://{path}")
+    except (webbrowser.Error, OSError):
+        pass  # the link is printed

@@ -1,0 +1,138 @@
+"""Serving: what else the server carries, and where it may listen."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from errands.config.sections import Web
+from errands.frontends.web.serve import place_of
+from errands.frontends.web.static import page_file
+from errands.model.errors import BadValue
+from tests.frontends.web.server import WITHIN, WebServer
+
+pytestmark = pytest.mark.spec("X8")
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "by-hand", "version": "1"},
+    },
+}
+
+
+@pytest.mark.spec("X5")
+def test_the_tools_for_agents_are_served_beside_the_page_with_their_own_token(
+    make_web: Callable[..., WebServer],
+) -> None:
+    web = make_web(settings="[web]\nmcp = true\n")
+    web.sign_in()
+    token = (web.home / "mcp" / "token").read_text()
+    accepts = {"Accept": "application/json, text/event-stream"}
+    reply = web.post("/mcp", CALL, key=token, headers=accepts)
+    assert reply.status == 200, reply.body
+    assert b'"serverInfo"' in reply.body
+    assert reply.headers["content-security-policy"]
+    assert web.post("/mcp", CALL, headers=accepts).status == 401  # the key of the page is not theirs
+    assert web.get("/api/me", key=token).status == 401
+    assert web.post("/mcp", CALL, key=token, headers={**accepts, "Host": "evil.example"}).status == 421
+    assert web.get("/api/me").status == 200
+
+
+def test_without_the_setting_there_are_no_tools(web: WebServer) -> None:
+    assert web.post("/mcp", CALL).status == 404
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate for this machine; return its file, and that of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    cert, private = folder / "cert.pem", folder / "key.pem"
+    cert.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return cert, private
+
+
+def test_with_a_certificate_it_speaks_tls(make_web: Callable[..., WebServer], tmp_path: Path) -> None:
+    cert, private = certificate(tmp_path)
+    web = make_web(settings=f'[web]\ncert = "{cert}"\ncert_key = "{private}"\n')
+    assert web.url.startswith("https://127.0.0.1:")
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    body = json.dumps({"code": web.code}).encode()
+    asked = Request(f"{web.url}/api/sign-in", body, {"Content-Type": "application/json", "Origin": web.url})
+    with urlopen(asked, timeout=WITHIN, context=trust) as answer:
+        assert answer.status == 201
+        assert answer.headers["strict-transport-security"]
+
+
+def test_another_machine_is_served_with_tls_only(tmp_path: Path) -> None:
+    cert, private = certificate(tmp_path)
+    with pytest.raises(BadValue, match="can be reached from other machines"):
+        place_of("192.0.2.1:7979", Web())
+    with pytest.raises(BadValue, match="can be reached from other machines"):
+        place_of("192.0.2.1:7979", Web(origin="https://errands.example"))
+    with pytest.raises(BadValue, match="belong together"):
+        place_of(None, Web(cert=str(cert)))
+    with pytest.raises(BadValue, match="cannot be read"):
+        place_of(None, Web(cert="/nowhere", cert_key="/nowhere"))
+    found = place_of("192.0.2.1:7979", Web(cert=str(cert), cert_key=str(private)))
+    assert found.url(7979) == "https://192.0.2.1:7979"
+
+
+def test_the_page_is_served_at_its_addresses_and_its_files_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from errands.frontends.web import static
+    from errands.frontends.web.guard import RefusalError
+
+    (tmp_path / "js").mkdir()
+    (tmp_path / "index.html").write_text('<script type="module" src="/page/js/main.js"></script>')
+    (tmp_path / "js" / "main.js").write_text("import './other.js'")
+    (tmp_path / "js" / "secret.py").write_text("")
+    monkeypatch.setattr(static, "FOLDER", str(tmp_path))
+    for each in (static.files, static.version, static.shell):
+        each.cache_clear()
+    try:
+        shell = page_file("/tasks/pytest-7k2m4x")
+        named = f"/page/{static.version()}/js/main.js"
+        assert shell.body == f'<script type="module" src="{named}"></script>'.encode()
+        assert "cache-control" not in shell.headers  # the guard says: do not keep it
+        script = page_file(named)
+        assert script.headers["content-type"] == "text/javascript; charset=utf-8"
+        assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
+        for path in ("/page/old/js/main.js", f"/page/{static.version()}/js/secret.py", "/main.js"):
+            with pytest.raises(RefusalError):
+                page_file(path)
+    finally:
+        for each in (static.files, static.version, static.shell):
+            each.cache_clear()
