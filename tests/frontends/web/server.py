@@ -157,7 +157,9 @@ class WebServer:
         self.process.wait(WITHIN)
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self.errands("cancel", "--batch", "none", check=False)
+        live = self.errands("ls", "--state", "running", "--json", "id", check=False).splitlines()
+        if ids := [json.loads(each)["id"] for each in live]:
+            self.errands("cancel", *ids, check=False)
         self.errands("daemon", "stop", check=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,6 +52,30 @@ def test_the_tools_for_agents_are_served_beside_the_page_with_their_own_token(
     assert web.get("/api/me", key=token).status == 401
     assert web.post("/mcp", CALL, key=token, headers={**accepts, "Host": "evil.example"}).status == 421
     assert web.get("/api/me").status == 200
+
+
+@pytest.mark.spec("X23")
+def test_the_metrics_are_served_to_programs(web: WebServer) -> None:
+    web.run("true")
+    token = web.errands("web", "--token").strip()
+    reply = web.get("/metrics", key=token)
+    assert reply.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert reply.body.endswith(b"# EOF\n")
+    assert b"errands_" in reply.body
+    assert web.get("/metrics", key="").status == 401
+
+
+def test_a_question_about_the_head_of_an_answer_is_refused(web: WebServer) -> None:
+    assert web.ask("HEAD", "/api/stream").status == 405
+    assert web.ask("HEAD", "/api/me").status == 405
+
+
+def test_nothing_is_served_by_a_run_that_would_sign_itself_in(web: WebServer) -> None:
+    other = ("env", f"ERRANDS_HOME={web.folder}/other")
+    task = web.run("--", *other, sys.executable, "-m", "errands", "web", "127.0.0.1:0", "--no-open")
+    said = web.get(f"/api/tasks/{task}/output").json["text"]
+    assert "inside run" in said
+    assert "http://" not in said
 
 
 def test_without_the_setting_there_are_no_tools(web: WebServer) -> None:

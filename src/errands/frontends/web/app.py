@@ -97,10 +97,10 @@ class WebApp:
         allowed: list[str] = []
         for route, operation in self._routes:
             match, found = route.matches(request.scope)
-            if match is Match.FULL:
+            if match is Match.FULL and request.method == operation.method:  # a route takes HEAD with GET
                 request.scope.update(found)
                 return await self._answer(operation, request)
-            if match is Match.PARTIAL:
+            if match is not Match.NONE:
                 allowed.append(operation.method)
         path = line(request.url.path[:200])
         if allowed:

@@ -12,9 +12,8 @@ from errands.frontends.web.signing import CODE_LIVES, Signing
 _MINUTES = int(CODE_LIVES // 60)
 
 
-def print_link(signing: Signing, url: str, *, is_opened: bool) -> None:
-    """Make a code, print its link, and open it in a browser if that is wanted."""
-    code = signing.mint()
+def print_link(signing: Signing, url: str, code: str, *, is_opened: bool) -> None:
+    """Print the link of a code, and open it in a browser if that is wanted."""
     link = f"{url}/#code={code}"
     if sys.stdout.isatty():
         sys.stdout.write(qr(link))

@@ -101,6 +101,7 @@ def serve(
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands web: %(message)s")
     signing = Signing(home)
     signing.make_folders()
+    code = signing.mint() if signs_in else ""  # refused inside a run, before anything is served
     lock = _locked(home)
     if lock is None:
         raise ErrandsError("another `errands web` of this home runs or is about to; try again")
@@ -123,8 +124,8 @@ def serve(
         )
         sys.stdout.write(f"{url}\n")
         sys.stdout.flush()
-        if signs_in:
-            print_link(signing, url, is_opened=is_opened)
+        if code:
+            print_link(signing, url, code, is_opened=is_opened)
         asyncio.run(_serve(web.app, place, listener))
         return 0
     finally:

@@ -67,7 +67,7 @@ def run(
 
     if signs_in and address is None and (url := running_url(home)) is not None:
         sys.stdout.write(f"{url}\n")
-        print_link(signing, url, is_opened=is_opened)
+        print_link(signing, url, signing.mint(), is_opened=is_opened)
         return 0
     services = Services(
         open_engine=lambda: open_client(home, config),
