@@ -53,7 +53,9 @@ class Signing:
     def mint(self) -> str:
         """Make a code that signs one browser in within five minutes; never for a process inside a run."""
         if run := enclosing_run():
-            raise NotAPerson(f"inside run {run} nobody can sign in; use `errands web` in a terminal outside")
+            raise NotAPerson(
+                f"a process inside run {run} cannot sign in; a person can, in a terminal outside"
+            )
         self.make_folders()
         self._sweep()
         code = secrets.token_urlsafe(32)

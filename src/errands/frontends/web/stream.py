@@ -1,6 +1,6 @@
 """The stream of changes: one listener of the engine's hub for all pages, and a bounded queue for each.
 
-Nothing is replayed. A page that reads too slowly loses events and is told `again`: read all that is shown.
+Nothing is replayed. A page that reads too slowly loses events and gets `again`: read all that is shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from errands.ports.store import Query
 BEAT = 15.0  # seconds
 GATHER = 0.02  # seconds in which changes are gathered, so that a burst is one event
 MOST_QUEUED = 1 << 18  # bytes of events that wait for a page
-MOST_CHANGED = 300  # tasks in one event; of more, the page is told to read all
+MOST_CHANGED = 300  # tasks in one event; for more, the page reads everything again
 STALLED = 30.0  # seconds that a page may read nothing before its stream ends
 HELD = 0.3  # seconds that the beginning of a word is held back, because it may be that of a secret
 _LOG = logging.getLogger("errands.web")

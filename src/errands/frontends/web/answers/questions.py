@@ -38,7 +38,8 @@ def question(call: Call) -> Answer:
     for entry in engine.audit(limit=_AUDITED):
         if entry.approval.id == number:
             asked = entry.approval
-            said = f"{answer_word(asked)} by {line(asked.by or 'nobody')}, {str(asked.at)[:19]} UTC"
+            by = f" by {line(asked.by)}" if asked.by else ""
+            said = f"{answer_word(asked)}{by}, {str(asked.at)[:19]} UTC"
             return {"open": None, "task": entry.approval.task_id, "said": {"state": said}}
     raise NotFound(f"there is no question {number}; it may have been removed with its task")
 

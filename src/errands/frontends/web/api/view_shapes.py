@@ -204,7 +204,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         agents=listed(_any, "the agents that are configured"),
         default_agent=_any,
         lanes=listed(_any),
-        cwd=text("the directory that tasks run in unless told otherwise", longest=None),
+        cwd=text("the directory that tasks run in unless another is given", longest=None),
     ),
     "Template": thing(name=_any, parameters=listed(_any), said=thing(what=text(longest=None))),
     "Templates": thing(templates=listed(ref("Template"))),
