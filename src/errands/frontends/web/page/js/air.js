@@ -1,0 +1,180 @@
+// One stream of changes for all tabs of a browser: the tab that holds the lock reads it and passes it on.
+// Browsers open six connections to a server, so a stream for each tab would stop the seventh.
+import { key, onKey } from "./api.js";
+
+const SILENT = 25_000; // without a beat for so long, what is shown is not live
+const LOCK = "errands.stream";
+const channel = new BroadcastChannel("errands");
+const tab = Math.random().toString(36).slice(2);
+
+/** @type {Set<(name: string, facts: any) => void>} */
+const listeners = new Set();
+/** @type {Set<() => void>} */
+const watchers = new Set();
+
+/** What the bar at the top shows; `since` and `retryAt` are times of this browser's clock. */
+export const air = {
+  live: false,
+  begun: false,
+  since: Date.now(),
+  retryAt: 0,
+  leader: false,
+  counts: /** @type {any} */ (null),
+  daemon: /** @type {any} */ (null),
+  skew: 0,
+};
+let heardAt = 0;
+/** @type {any} */
+let lastHello = null;
+
+const changed = () => {
+  for (const each of watchers) each();
+};
+
+/** @param {() => void} watcher */
+export function watchAir(watcher) {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
+/** Hear of every event of the stream. @param {(name: string, facts: any) => void} listener */
+export function onNews(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** @param {string} name @param {any} facts */
+function hear(name, facts) {
+  heardAt = Date.now();
+  const wasLive = air.live;
+  if (name === "hello" || name === "state") {
+    air.counts = facts.counts;
+    air.daemon = facts.daemon;
+    lastHello = facts;
+  }
+  if (name === "counts") air.counts = facts;
+  if (name === "daemon") air.daemon = facts;
+  if (facts?.now) air.skew = new Date(facts.now).getTime() - Date.now();
+  if (name === "lost") {
+    if (air.live) air.since = facts.since;
+    air.live = false;
+    air.retryAt = facts.retryAt;
+  } else {
+    air.live = true;
+    air.begun = true;
+  }
+  if (!wasLive || name !== "beat") changed();
+  for (const each of [...listeners]) each(name === "state" && !wasLive ? "hello" : name, facts);
+}
+
+/** @param {string} name @param {any} facts */
+function pass(name, facts) {
+  hear(name, facts);
+  channel.postMessage({ name, facts });
+}
+
+channel.onmessage = ({ data }) => {
+  if (data.ask) {
+    if (air.leader && air.live && lastHello) {
+      const facts = { ...lastHello, counts: air.counts, daemon: air.daemon, now: undefined };
+      channel.postMessage({ name: "state", facts, to: data.ask });
+    }
+  } else if (!air.leader && key() && (!data.to || data.to === tab)) {
+    hear(data.name, data.facts);
+  }
+};
+
+setInterval(() => {
+  if (air.live && Date.now() - heardAt > SILENT) {
+    air.live = false;
+    air.since = heardAt;
+    air.retryAt = 0;
+    changed();
+    current?.abort();
+  }
+}, 1000);
+
+/** @type {AbortController | null} */
+let current = null;
+let wake = () => {};
+
+/** Try again at once. */
+export function retry() {
+  wake();
+}
+
+/** @param {number} milliseconds */
+const pause = (milliseconds) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    wake = () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    };
+  });
+
+/** Read the stream until it ends. */
+async function read() {
+  current = new AbortController();
+  const answer = await fetch("/api/stream", {
+    headers: { Authorization: `Bearer ${key()}` },
+    signal: current.signal,
+    cache: "no-store",
+  });
+  if (!answer.ok || !answer.body) throw Object.assign(new Error("refused"), { status: answer.status });
+  const reader = answer.body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    rest += decoder.decode(value, { stream: true });
+    for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
+      const [first, second] = rest.slice(0, end).split("\ndata: ");
+      rest = rest.slice(end + 2);
+      if (first.startsWith("event: ") && second) pass(first.slice(7), JSON.parse(second));
+    }
+  }
+}
+
+/** Read the stream for all tabs, again and again, for as long as this browser is signed in. */
+async function lead() {
+  air.leader = true;
+  let tries = 0;
+  while (key()) {
+    const begun = Date.now();
+    try {
+      await read();
+    } catch (error) {
+      if (/** @type {any} */ (error).status === 401) break;
+    }
+    if (!key()) break;
+    tries = Date.now() - begun > 5000 ? 0 : Math.min(tries + 1, 5);
+    const wait = 2 ** tries * 250 + Math.random() * 250;
+    pass("lost", { since: heardAt || begun, retryAt: Date.now() + wait });
+    await pause(wait);
+  }
+  air.leader = false;
+}
+
+/** Take part in the stream; called once. */
+export function start() {
+  const enter = () => {
+    if (!key()) {
+      current?.abort();
+      air.begun = false;
+      return;
+    }
+    channel.postMessage({ ask: tab });
+    navigator.locks.request(LOCK, { ifAvailable: false }, lead);
+  };
+  let entered = "";
+  onKey(() => {
+    if (key() !== entered) {
+      entered = key();
+      enter();
+    }
+  });
+  entered = key();
+  enter();
+}

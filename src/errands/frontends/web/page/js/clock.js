@@ -1,0 +1,66 @@
+// Time in words. What is not live does not age: its times stand still.
+import { air, watchAir } from "./air.js";
+import { useEffect, useState } from "./html.js";
+
+let frozen = 0;
+watchAir(() => {
+  frozen = air.begun && !air.live ? air.since : 0;
+});
+
+/** The time of the server, in milliseconds. */
+export const now = () => (frozen || Date.now()) + air.skew;
+
+/** @type {Set<() => void>} */
+const tickers = new Set();
+setInterval(() => {
+  if (!document.hidden) for (const each of [...tickers]) each();
+}, 1000);
+
+/** Draw again every second. */
+export function useTick() {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const tick = () => draw((before) => before + 1);
+    tickers.add(tick);
+    return () => tickers.delete(tick);
+  }, []);
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return `${whole}s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}m ${whole % 60}s`;
+  if (whole < 86_400) return `${Math.floor(whole / 3600)}h ${Math.floor((whole % 3600) / 60)}m`;
+  return `${Math.floor(whole / 86_400)}d ${Math.floor((whole % 86_400) / 3600)}h`;
+}
+
+/** @param {number} seconds */
+const rough = (seconds) => duration(seconds).split(" ")[0];
+
+/** @param {string | null} time */
+export const ago = (time) => (time ? `${rough((now() - new Date(time).getTime()) / 1000)} ago` : "");
+
+/** @param {string | null} time */
+export function until(time) {
+  if (!time) return "";
+  const seconds = (new Date(time).getTime() - now()) / 1000;
+  return seconds <= 0 ? "now" : `in ${rough(seconds)}`;
+}
+
+/** How long something took, or has taken so far. @param {string | null} from @param {string | null} to */
+export function took(from, to) {
+  if (!from) return "";
+  return duration(((to ? new Date(to).getTime() : now()) - new Date(from).getTime()) / 1000);
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const SHORT = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** @param {string | number | null} time */
+export const clock = (time) => (time === null ? "" : CLOCK.format(new Date(time)));
+/** @param {string | null} time */
+export const full = (time) => (time === null ? "" : FULL.format(new Date(time)));
+/** @param {string | null} time */
+export const short = (time) => (time === null ? "" : SHORT.format(new Date(time)));

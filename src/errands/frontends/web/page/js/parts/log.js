@@ -1,0 +1,274 @@
+// The output of a run: read in windows around the reader, followed at its end, searched by the server.
+import { onNews } from "../air.js";
+import { at, download, get, query } from "../api.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../html.js";
+import { useKeys } from "../keys.js";
+import { look } from "./ansi.js";
+import { Lines } from "./lines.js";
+import { Loading, Refused, size } from "./state.js";
+import { attempt } from "./toast.js";
+
+const LINE = 20; // pixels
+const WINDOW = 65_536; // bytes
+const ERROR = /\b(error|failed|failure|exception|traceback|panic|fatal)\b/i;
+
+/** @param {import("./ansi.js").Row & { gap?: number }} row @param {string} wanted */
+function drawn(row, wanted) {
+  if (row.gap) return html`<span class="gap">${row.text}</span>`;
+  if (wanted && row.text.toLowerCase().includes(wanted)) {
+    const found = row.text.toLowerCase().indexOf(wanted);
+    return html`${row.text.slice(0, found)}<mark>${row.text.slice(found, found + wanted.length)}</mark>${row.text.slice(found + wanted.length)}`;
+  }
+  if (!row.spans) return row.text;
+  return row.spans.map(([text, style], index) => html`<span key=${index} ...${look(style)}>${text}</span>`);
+}
+
+/** @param {{ task: string, run: any }} props */
+export function Log({ task, run }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const ruler = useRef(/** @type {HTMLElement | null} */ (null));
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const [lines] = useState(() => new Lines());
+  const [, setDrawn] = useState(0);
+  const draw = () => setDrawn((before) => before + 1);
+  const [error, setError] = useState(/** @type {any} */ (null));
+  const [isRead, setRead] = useState(false);
+  const [follows, setFollows] = useState(true);
+  const [wraps, setWraps] = useState(localStorage.getItem("errands.wrap") !== "no");
+  const [top, setTop] = useState(0);
+  const [end, setEnd] = useState(0);
+  const [isLive, setLive] = useState(false);
+  const [wanted, setWanted] = useState("");
+  const [found, setFound] = useState(/** @type {any} */ (null));
+  const [current, setCurrent] = useState(-1);
+  const held = useRef({ follows: true, busy: false, again: false, move: /** @type {number | null} */ (null) });
+  held.current.follows = follows;
+  const path = `${at(task)}/output`;
+  const number = run?.number;
+
+  /** @param {any} part */
+  const note = (part) => {
+    setEnd((before) => Math.max(before, part.end));
+    setLive(part.live);
+  };
+  const columns = () => {
+    if (!wraps || !box.current || !ruler.current) return 0;
+    const wide = ruler.current.getBoundingClientRect().width / 100;
+    return Math.max(20, Math.floor((box.current.clientWidth - 24) / wide));
+  };
+  const toEnd = async () => {
+    held.current.follows = true;
+    setFollows(true);
+    const part = await get(`${path}/end${query({ run: number, lines: 1000 })}`);
+    lines.columns = columns() || lines.columns;
+    lines.reset(part);
+    note(part);
+    held.current.move = Number.MAX_SAFE_INTEGER;
+    draw();
+  };
+  /** Show the output from an offset, which begins a line. @param {number} offset */
+  const toOffset = async (offset) => {
+    held.current.follows = false;
+    setFollows(false);
+    const part = await get(`${path}${query({ run: number, offset, limit: WINDOW })}`);
+    lines.reset(part);
+    note(part);
+    held.current.move = 0;
+    if (part.offset > 0) {
+      const start = Math.max(0, part.offset - WINDOW / 2);
+      const before = await get(`${path}${query({ run: number, offset: start, limit: part.offset - start })}`);
+      const added = lines.prepend(before);
+      held.current.move = Math.max(0, added - 4) * LINE;
+    }
+    draw();
+  };
+  /** Read on at the end of what was read. */
+  const readOn = async () => {
+    if (held.current.busy) {
+      held.current.again = true;
+      return;
+    }
+    held.current.busy = true;
+    try {
+      do {
+        held.current.again = false;
+        const part = await get(`${path}${query({ run: number, offset: lines.next, limit: WINDOW })}`);
+        note(part);
+        lines.append(part);
+        if (held.current.follows) {
+          held.current.move = Number.MAX_SAFE_INTEGER;
+          held.current.again = held.current.again || part.next_offset < part.end;
+        }
+        draw();
+      } while (held.current.again);
+    } catch {
+      // It is read again with the next news.
+    }
+    held.current.busy = false;
+  };
+  const readBack = async () => {
+    if (held.current.busy || lines.first <= 0) return;
+    held.current.busy = true;
+    try {
+      const stop = lines.first - lines.missing;
+      const start = Math.max(0, stop - WINDOW);
+      const part = await get(`${path}${query({ run: number, offset: start, limit: Math.max(1, stop - start) })}`);
+      if (part.offset < lines.first && part.text) {
+        const added = lines.prepend(part);
+        held.current.move = (box.current?.scrollTop ?? 0) + added * LINE;
+        draw();
+      }
+    } catch {
+      // The reader scrolls again.
+    }
+    held.current.busy = false;
+  };
+
+  useEffect(() => {
+    if (!number) return undefined;
+    let gone = false;
+    setRead(false);
+    setError(null);
+    toEnd()
+      .then(() => !gone && setRead(true))
+      .catch((refusal) => !gone && setError(refusal));
+    const stop = onNews((name, facts) => {
+      const isMine = name === "rows" && facts.rows.some((/** @type {any} */ row) => row.id === task);
+      if ((isMine || name === "hello" || name === "again") && held.current.follows) readOn();
+      else if (isMine) get(`${path}/end${query({ run: number, lines: 1 })}`).then(note, () => {});
+    });
+    return () => {
+      gone = true;
+      stop();
+    };
+  }, [task, number]);
+
+  useLayoutEffect(() => {
+    const lay = () => {
+      lines.lay(columns());
+      if (held.current.follows) held.current.move = Number.MAX_SAFE_INTEGER;
+      draw();
+    };
+    lay();
+    const watcher = new ResizeObserver(lay);
+    if (box.current) watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, [wraps, isRead]);
+
+  useLayoutEffect(() => {
+    if (held.current.move !== null && box.current) {
+      box.current.scrollTop = held.current.move;
+      held.current.move = null;
+      setTop(box.current.scrollTop);
+    }
+  });
+
+  const scroll = () => {
+    const log = box.current;
+    if (!log) return;
+    setTop(log.scrollTop);
+    const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - LINE;
+    if (isAtEnd !== held.current.follows && (!isAtEnd || lines.next >= end)) {
+      held.current.follows = isAtEnd;
+      setFollows(isAtEnd);
+    }
+    if (log.scrollTop < 20 * LINE && lines.first > 0) readBack();
+    if (isAtEnd && lines.next < end) readOn();
+  };
+
+  /** @param {any} event */
+  const search = async (event) => {
+    event.preventDefault();
+    const text = field.current?.value ?? "";
+    setWanted(text.toLowerCase());
+    if (!text) {
+      setFound(null);
+      return;
+    }
+    const answer = await attempt(() => get(`${path}/find${query({ run: number, text, limit: 500 })}`));
+    if (!answer) return;
+    setFound(answer);
+    if (answer.matches.length) step(answer, answer.matches.length - 1);
+    else setCurrent(-1);
+  };
+  /** @param {any} answer @param {number} index */
+  const step = (answer, index) => {
+    if (!answer?.matches.length) return false;
+    const next = (index + answer.matches.length) % answer.matches.length;
+    setCurrent(next);
+    attempt(() => toOffset(answer.matches[next].offset));
+    field.current?.blur();
+    return true;
+  };
+  /** @param {(row: any) => boolean} fits @param {number} direction */
+  const jump = (fits, direction) => {
+    const here = Math.round((box.current?.scrollTop ?? 0) / LINE) + 4;
+    for (let index = here + direction; index >= 0 && index < lines.rows.length; index += direction) {
+      if (fits(lines.rows[index])) {
+        held.current.follows = false;
+        setFollows(false);
+        if (box.current) box.current.scrollTop = Math.max(0, index - 4) * LINE;
+        return true;
+      }
+    }
+    return true;
+  };
+  const toggleWrap = () => {
+    localStorage.setItem("errands.wrap", wraps ? "no" : "yes");
+    setWraps(!wraps);
+  };
+  const toggleFollow = () => {
+    if (follows) setFollows(false);
+    else attempt(toEnd);
+  };
+  useKeys({
+    find: () => field.current?.focus(),
+    next_match: () => step(found, current + 1),
+    previous_match: () => step(found, current - 1),
+    next_error: () => jump((row) => ERROR.test(row.text), 1),
+    previous_error: () => jump((row) => ERROR.test(row.text), -1),
+    gap: () => jump((row) => Boolean(row.gap), -1),
+    follow: toggleFollow,
+    wrap: toggleWrap,
+    first: () => attempt(() => toOffset(0)),
+    last: () => attempt(toEnd),
+    down: () => box.current?.scrollBy(0, LINE * 3),
+    up: () => box.current?.scrollBy(0, -LINE * 3),
+  });
+
+  const height = box.current?.clientHeight ?? 600;
+  const first = Math.max(0, Math.floor(top / LINE) - 10);
+  const shown = lines.rows.slice(first, Math.ceil((top + height) / LINE) + 10);
+  const widest = useMemo(() => (wraps ? 0 : lines.rows.reduce((most, row) => Math.max(most, row.text.length), 0)), [wraps, lines.rows.length]);
+  if (!number) return html`<p class="empty">It has not run yet, so it has no output.</p>`;
+  return html`<section class="log-frame" aria-label="output">
+    <form class="log-bar" role="search" onSubmit=${search}>
+      <input ref=${field} type="search" placeholder="/ find" aria-label="find in the output" />
+      ${
+        found &&
+        html`<span class="muted" role="status">${found.matches.length ? `${current + 1} of ${found.matches.length}${found.next_offset ? "+" : ""}` : "not found"}</span>
+        <button type="button" class="plain" aria-label="previous match" onClick=${() => step(found, current - 1)}>↑</button>
+        <button type="button" class="plain" aria-label="next match" onClick=${() => step(found, current + 1)}>↓</button>`
+      }
+      <span class="grow"></span>
+      <button type="button" class="plain" aria-pressed=${wraps} onClick=${toggleWrap}>wrap</button>
+      <button type="button" class="plain" onClick=${() => attempt(() => download(`${path}/raw${query({ run: number })}`, `${run.id}.log`))}>raw ↓</button>
+      <button type="button" class="plain" aria-pressed=${follows} onClick=${toggleFollow}>follow</button>
+    </form>
+    <div class="log" ref=${box} onScroll=${scroll} tabindex="0" role="region" aria-label="output of run ${number}">
+      <span class="ruler" ref=${ruler} aria-hidden="true">${"0".repeat(100)}</span>
+      ${error && html`<${Refused} error=${error} />`}
+      ${!isRead && !error && html`<${Loading} rows=${6} />`}
+      ${isRead && !lines.rows.length && html`<p class="empty">${isLive ? "Nothing was printed yet." : "It printed nothing."}</p>`}
+      <div class="log-all" style=${{ height: `${lines.rows.length * LINE}px`, minWidth: widest ? `${widest + 2}ch` : "" }}>
+        <div class="log-rows" style=${{ transform: `translateY(${first * LINE}px)` }}>
+          ${shown.map((row, index) => html`<div key=${first + index} class="line">${drawn(row, wanted)}</div>`)}
+        </div>
+      </div>
+    </div>
+    <div class="log-foot muted">
+      <span>${lines.first > 0 ? `from byte ${lines.first.toLocaleString("en")} of ` : ""}${size(end)}</span>
+      <span>${isLive ? (follows ? "follows" : "stopped; f follows again") : "ended"}</span>
+    </div>
+  </section>`;
+}

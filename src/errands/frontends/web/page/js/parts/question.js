@@ -1,0 +1,131 @@
+// One question, shown whole: its answers work once its end was in view, and not while it moves.
+import { at, post } from "../api.js";
+import { ago, until, useTick } from "../clock.js";
+import { html, useEffect, useRef, useState } from "../html.js";
+import { useKeys } from "../keys.js";
+import { TaskLink } from "./state.js";
+import { attempt } from "./toast.js";
+
+const STILL = 500; // milliseconds without a move before an answer counts
+const UNDO = { no: "cannot be undone", unknown: "", yes: "" };
+
+/** Whether the end of a question was in view, and when it last moved. @param {number} id */
+function useSeen(id) {
+  const card = useRef(/** @type {HTMLElement | null} */ (null));
+  const end = useRef(/** @type {HTMLElement | null} */ (null));
+  const [seen, setSeen] = useState(false);
+  const [still, setStill] = useState(false);
+  useEffect(() => {
+    setSeen(false);
+    setStill(false);
+    let place = "";
+    let since = performance.now();
+    let frame = 0;
+    const look = () => {
+      if (card.current && end.current) {
+        const here = card.current.getBoundingClientRect();
+        // Scrolling is the reader's own doing; what moves by itself changes the place on the page.
+        const next = `${Math.round(here.top + scrollY)} ${Math.round(here.height)}`;
+        if (next !== place) {
+          place = next;
+          since = performance.now();
+          setStill(false);
+        } else if (performance.now() - since > STILL) setStill(true);
+        const last = end.current.getBoundingClientRect();
+        if (last.top < innerHeight && last.bottom > 0 && !document.hidden) setSeen(true);
+      }
+      frame = window.setTimeout(look, 80);
+    };
+    look();
+    return () => clearTimeout(frame);
+  }, [id]);
+  return { card, end, seen, ready: seen && still };
+}
+
+/** @param {{ question: any, onAnswered: () => void, title?: boolean, me: any }} props */
+export function Question({ question, onAnswered, title = true, me }) {
+  useTick();
+  const { card, end, seen, ready } = useSeen(question.id);
+  const [yes, setYes] = useState("");
+  const [note, setNote] = useState(/** @type {string | null} */ (null));
+  const [busy, setBusy] = useState(false);
+  const mayApprove = ready && !busy && (!question.lasting || yes.trim().toLowerCase() === "yes");
+  const shown = { question: question.id, digest: question.digest };
+
+  /** @param {string} verb @param {any} body */
+  const answer = async (verb, body) => {
+    setBusy(true);
+    const done = await attempt(() => post(`${at(question.task)}/${verb}`, { ...shown, ...body }));
+    setBusy(false);
+    onAnswered();
+    return done;
+  };
+  /** @param {string} name */
+  const approve = (name) => {
+    if (!question.answers.some((/** @type {any} */ each) => each.name === name)) return false;
+    if (!seen) end.current?.scrollIntoView({ block: "end" });
+    else if (mayApprove) answer("approve", { answer: name });
+    return true;
+  };
+  const reject = () => setNote(note ?? "");
+  useKeys({
+    approve: () => approve("once"),
+    approve_task: () => approve("task"),
+    approve_always: () => approve("always"),
+    reject,
+  });
+  if (me && !me.can_approve) {
+    return html`<article class="question" ref=${card}><p>${me.said.why_not}</p><div ref=${end}></div></article>`;
+  }
+  const wide = question.answers.filter((/** @type {any} */ each) => ["task", "always"].includes(each.name));
+  const once = question.answers.find((/** @type {any} */ each) => each.name === "once");
+  return html`<article class="question" ref=${card} aria-label="question ${question.id}">
+    ${title && html`<header><h3><${TaskLink} id=${question.task} /></h3></header>`}
+    <p class="question-title">${question.said.title}</p>
+    <p class="muted">asked ${ago(question.asked_at)} by ${question.said.asked_by} · expires ${until(question.expires_at)}</p>
+    ${question.said.changed && html`<p class="changed">It has changed since it was asked before: ${question.said.changed}</p>`}
+    <ul class="reasons">
+      ${question.reasons.map(
+        (/** @type {any} */ reason, /** @type {number} */ index) => html`<li key=${index} class=${reason.undo === "no" ? "bad" : ""}>
+          <span aria-hidden="true">${reason.undo === "no" ? "✗" : "·"}</span> ${UNDO[/** @type {"no"} */ (reason.undo)]}${UNDO[/** @type {"no"} */ (reason.undo)] && ": "}${reason.text}</li>`,
+      )}
+    </ul>
+    <dl class="whole">
+      ${question.facts.map(
+        (/** @type {any} */ fact, /** @type {number} */ index) => html`<div key=${index}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
+      )}
+    </dl>
+    <div ref=${end} class="question-end" aria-hidden="true"></div>
+    <div class="answers">
+      ${!seen && html`<p class="muted" role="status">Read on to its end; then it can be approved.</p>`}
+      ${
+        note === null
+          ? html`
+            ${
+              question.lasting &&
+              html`<label class="yes">It cannot be undone. Type <b>yes</b> to approve:
+                <input value=${yes} onInput=${(/** @type {any} */ event) => setYes(event.target.value)} autocomplete="off" autocapitalize="none" size="5" /></label>`
+            }
+            <div class="buttons">
+              ${once && html`<button type="button" class="approve" disabled=${!mayApprove} onClick=${() => approve("once")}>Approve</button>`}
+              <button type="button" class="reject" disabled=${busy} onClick=${reject}>Reject</button>
+            </div>
+            ${
+              wide.length > 0 &&
+              html`<details><summary>More answers</summary>
+              <div class="buttons">${wide.map((/** @type {any} */ each) => html`<button key=${each.name} type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button>`)}</div>
+            </details>`
+            }`
+          : html`<form onSubmit=${(/** @type {any} */ event) => {
+              event.preventDefault();
+              answer("reject", { note });
+            }}>
+            <label>Why not? A note for who asked (may be empty)
+              <input value=${note} onInput=${(/** @type {any} */ event) => setNote(event.target.value)} autocomplete="off" maxlength="2000" autofocus /></label>
+            <div class="buttons"><button class="reject" disabled=${busy}>Reject</button>
+              <button type="button" onClick=${() => setNote(null)}>Back</button></div>
+          </form>`
+      }
+    </div>
+  </article>`;
+}
