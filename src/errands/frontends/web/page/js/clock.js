@@ -35,6 +35,12 @@ export function duration(seconds) {
   return `${Math.floor(whole / 86_400)}d ${Math.floor((whole % 86_400) / 3600)}h`;
 }
 
+/** The same, more exactly where it was short. @param {number} seconds */
+export function exact(seconds) {
+  if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))}ms`;
+  return seconds < 10 ? `${seconds.toFixed(1)}s` : duration(seconds);
+}
+
 /** @param {number} seconds */
 const rough = (seconds) => duration(seconds).split(" ")[0];
 
@@ -51,7 +57,8 @@ export function until(time) {
 /** How long something took, or has taken so far. @param {string | null} from @param {string | null} to */
 export function took(from, to) {
   if (!from) return "";
-  return duration(((to ? new Date(to).getTime() : now()) - new Date(from).getTime()) / 1000);
+  const begun = new Date(from).getTime();
+  return to ? exact((new Date(to).getTime() - begun) / 1000) : duration((now() - begun) / 1000);
 }
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });

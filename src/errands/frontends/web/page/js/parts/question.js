@@ -7,7 +7,6 @@ import { TaskLink } from "./state.js";
 import { attempt } from "./toast.js";
 
 const STILL = 500; // milliseconds without a move before an answer counts
-const UNDO = { no: "cannot be undone", unknown: "", yes: "" };
 
 /** Whether the end of a question was in view, and when it last moved. @param {number} id */
 function useSeen(id) {
@@ -84,15 +83,13 @@ export function Question({ question, onAnswered, title = true, me }) {
     <p class="question-title">${question.said.title}</p>
     <p class="muted">asked ${ago(question.asked_at)} by ${question.said.asked_by} · expires ${until(question.expires_at)}</p>
     ${question.said.changed && html`<p class="changed">It has changed since it was asked before: ${question.said.changed}</p>`}
-    <ul class="reasons">
-      ${question.reasons.map(
-        (/** @type {any} */ reason, /** @type {number} */ index) => html`<li key=${index} class=${reason.undo === "no" ? "bad" : ""}>
-          <span aria-hidden="true">${reason.undo === "no" ? "✗" : "·"}</span> ${UNDO[/** @type {"no"} */ (reason.undo)]}${UNDO[/** @type {"no"} */ (reason.undo)] && ": "}${reason.text}</li>`,
-      )}
-    </ul>
+    ${
+      !question.facts.some((/** @type {any} */ fact) => fact.name === "because") &&
+      html`<ul class="reasons">${question.reasons.map((/** @type {any} */ reason, /** @type {number} */ index) => html`<li key=${index} class=${reason.undo === "no" ? "bad" : ""}><span aria-hidden="true">${reason.undo === "no" ? "✗" : "·"}</span> ${reason.text}</li>`)}</ul>`
+    }
     <dl class="whole">
       ${question.facts.map(
-        (/** @type {any} */ fact, /** @type {number} */ index) => html`<div key=${index}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
+        (/** @type {any} */ fact, /** @type {number} */ index) => html`<div key=${index} class=${fact.name === "because" && question.lasting ? "bad" : ""}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
       )}
     </dl>
     <div ref=${end} class="question-end" aria-hidden="true"></div>

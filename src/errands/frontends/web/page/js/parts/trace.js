@@ -1,5 +1,5 @@
 // Where the time went: the spans of a task and of all that it started, as bars below each other.
-import { duration, now } from "../clock.js";
+import { exact, now } from "../clock.js";
 import { about, useAsk } from "../data.js";
 import { at } from "../api.js";
 import { html } from "../html.js";
@@ -30,7 +30,7 @@ export function Trace({ id }) {
       return html`<li key=${span.id}><span class="trace-name" style=${{ paddingLeft: `${(depth.get(span.id) ?? 0) * 12}px` }}>
           ${span.task && span.task !== id ? html`<${TaskLink} id=${span.task}>${span.name}<//>` : span.name}</span>
         <span class="trace-bar" aria-hidden="true"><i class=${span.error ? "bad" : span.ended_at ? "good" : "run"} style=${{ left: `${left}%`, width: `${Math.min(width, 100 - left)}%` }}></i></span>
-        <span class="time">${duration((end(span) - from) / 1000)}</span>
+        <span class="time">${exact((end(span) - from) / 1000)}</span>
         ${span.error && html`<span class="bad trace-error">${span.error}</span>`}</li>`;
     })}</ol>`;
   }}<//>`;

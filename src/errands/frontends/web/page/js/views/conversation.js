@@ -1,6 +1,6 @@
 // What an agent was asked, the tools it used, folded, and what it answered; and a box for the next prompt.
 import { at, post } from "../api.js";
-import { duration, now, useTick } from "../clock.js";
+import { duration, exact, now, useTick } from "../clock.js";
 import { about, useAsk } from "../data.js";
 import { html, useState } from "../html.js";
 import { Asked, State, TaskLink } from "../parts/state.js";
@@ -12,7 +12,7 @@ function Call({ call }) {
   const first = call.arguments.split("\n")[0].slice(0, 120);
   return html`<details class="call"><summary>
       <span class="id">${call.name}</span> <span class="call-first">${first}</span><span class="grow"></span>
-      <span class="time">${duration(seconds)}</span><${State} state=${call.failed ? "failed" : call.ended_at ? "completed" : "running"} /></summary>
+      <span class="time">${call.ended_at ? exact(seconds) : duration(seconds)}</span><${State} state=${call.failed ? "failed" : call.ended_at ? "completed" : "running"} /></summary>
     <div class="call-more">
       ${call.arguments ? html`<h4>Arguments</h4><pre tabindex="0">${call.arguments}</pre>` : html`<p class="muted">Its arguments were not kept.</p>`}
       ${call.result && html`<h4>Result</h4><pre tabindex="0">${call.result}</pre>`}

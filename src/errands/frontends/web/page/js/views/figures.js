@@ -1,6 +1,6 @@
 // How runs went over time: duration, success, tokens and cost, each with its table.
 import { query } from "../api.js";
-import { duration, short } from "../clock.js";
+import { exact as duration, short } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html } from "../html.js";
 import { Asked, colour, Empty, State, TaskLink } from "../parts/state.js";

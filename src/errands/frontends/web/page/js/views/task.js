@@ -1,6 +1,6 @@
 // One task: its output, runs, question, conversation, trace, files and facts, and what can be done with it.
 import { at, download, query } from "../api.js";
-import { ago, took, until, useTick } from "../clock.js";
+import { ago, took, useTick } from "../clock.js";
 import { about, useAsk } from "../data.js";
 import { html } from "../html.js";
 import { useKeys } from "../keys.js";
@@ -127,7 +127,6 @@ export function Task({ id, me }) {
           <span>lane <${Link} to=${`/tasks${query({ lane: row.lane })}`}>${row.lane}<//></span>
           ${row.batch && html`<span>batch <${Link} to=${`/tasks${query({ batch: row.batch })}`}>${row.batch}<//></span>`}
           ${parent && html`<span>started by <${TaskLink} id=${parent.id} /></span>`}
-          ${schedule && html`<span>${schedule.rule}${row.next_at ? `, next ${until(row.next_at)}` : ""}</span>`}
           ${tab === "output" && task.runs.length > 1 && html`<label>run <select onChange=${(/** @type {any} */ event) => setQuery({ run: event.target.value })}>${[...task.runs].reverse().map((/** @type {any} */ each) => html`<option key=${each.number} value=${each.number} selected=${each.number === number}>${each.number} · ${each.state}</option>`)}</select></label>`}
         </p>
       </div>

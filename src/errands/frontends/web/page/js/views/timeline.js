@@ -30,8 +30,8 @@ function Picture({ data, width }) {
         const y = labels.indexOf(row.label) * ROW + 24;
         return html`<g key=${row.label}>${row.bars.map((/** @type {any} */ bar, /** @type {number} */ index) => {
           const left = Math.max(0, x(bar.started_at));
-          const wide = Math.max(3, x(bar.ended_at) - left);
-          return html`<g key=${index} class="bar-group ${colour(bar.state)}" onClick=${() => go(bar.count > 1 ? `/tasks${query({ [row.label && GROUPS.includes(data.group) ? data.group : "text"]: data.group === "name" ? "" : row.label })}` : taskPath(bar.task))}>
+          const wide = Math.max(3, x(Math.min(new Date(bar.ended_at).getTime(), now())) - left);
+          return html`<g key=${index} class="bar-group ${colour(bar.state)}" onClick=${() => go(bar.count > 1 ? `/tasks${query({ [data.group === "name" ? "text" : data.group]: row.label })}` : taskPath(bar.task))}>
             <title>${bar.count > 1 ? plural(bar.count, "run") : bar.task}: ${bar.state}</title>
             <rect x=${left} y=${y + 4} width=${wide} height=${ROW - 12} rx="3" />
             ${wide > 22 && html`<text x=${left + 5} y=${y + 18}>${bar.count > 1 ? `${sign(bar.state)} ${bar.count}` : sign(bar.state)}</text>`}</g>`;
