@@ -1,0 +1,218 @@
+"""What people do on the page, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, WITHIN, Windows
+from tests.frontends.web.server import WebServer
+
+pytestmark = pytest.mark.spec("X8")
+expect.set_options(timeout=WITHIN)
+
+
+def test_the_link_of_the_terminal_signs_a_browser_in_once(
+    make_windows: Callable[[WebServer], Windows], tmp_path: Path
+) -> None:
+    web = WebServer(tmp_path)
+    try:
+        windows = make_windows(web)
+        page = windows.open("/", key="")
+        expect(page.get_by_text("This browser is not signed in")).to_be_visible()
+        page.goto(f"/tasks#code={web.code}")
+        expect(page.get_by_text("There are no tasks yet")).to_be_visible()
+        assert web.code not in page.url  # nor in the history
+        again = windows.open(f"/#code={web.code}", key="")
+        expect(again.get_by_role("alert")).to_contain_text("was used")
+    finally:
+        web.close()
+
+
+def test_a_command_is_started_and_its_output_arrives(
+    windows: Windows, web: WebServer, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    page = windows.open("/new")
+    page.get_by_label("Command, as in a shell").fill(
+        f"echo the first line; while ! [ -e {go} ]; do sleep 0.05; done; echo the second line"
+    )
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_text("the first line", exact=True)).to_be_visible()
+    expect(page.locator(".log .line", has_text=re.compile("^the second line$"))).to_have_count(0)
+    go.touch()
+    # It comes by itself.
+    expect(page.locator(".log .line", has_text=re.compile("^the second line$"))).to_be_visible()
+    expect(page.locator(".task-name")).to_contain_text("completed")
+
+
+def test_a_running_task_is_cancelled_after_a_question(windows: Windows, web: WebServer) -> None:
+    task = web.post("/api/tasks", {"command": "sleep 600"}).json["row"]["id"]
+    page = windows.open(f"/tasks/{task}")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("heading", name=f"Cancel {task}?")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.locator(".task-name")).to_contain_text("cancelled")
+
+
+def test_a_question_is_approved_at_the_desk(windows: Windows, web: WebServer) -> None:
+    task = web.propose("--name", "desk", "--", "git push --force origin main")
+    page = windows.open("/")
+    card = page.locator(".question", has_text=task)
+    expect(card).to_contain_text("git push --force origin main")
+    approve = card.get_by_role("button", name="Approve", exact=True)
+    if card.get_by_label("Type yes to approve").count():
+        expect(approve).to_be_disabled()
+        card.get_by_label("Type yes to approve").fill("yes")
+    approve.click()
+    expect(card).to_have_count(0)
+    assert web.get(f"/api/tasks/{task}").json["row"]["state"] != "proposed"
+
+
+def test_an_approval_on_a_phone_needs_the_whole_text_in_view_and_at_most_three_taps(
+    windows: Windows, web: WebServer
+) -> None:
+    lines = "\n".join(f"echo step {number} && make install" for number in range(80))
+    task = web.propose("--name", "long", "--", f"sudo sh -c '{lines}'")
+    number = web.get(f"/api/tasks/{task}").json["row"]["question"]
+    page = windows.open(f"/ask/{number}", viewport=PHONE, has_touch=True, is_mobile=True)
+    approve = page.get_by_role("button", name="Approve", exact=True)
+    expect(approve).to_be_visible()
+    expect(page.get_by_text("Read on to its end")).to_be_visible()
+    expect(approve).to_be_disabled()
+    for button in (approve, page.get_by_role("button", name="Reject")):
+        box = button.bounding_box()
+        assert box is not None and box["height"] >= 44 and box["width"] >= 44
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    taps = 0
+    field = page.get_by_label("Type yes to approve")
+    if field.count():
+        field.tap()
+        taps += 1
+        page.keyboard.type("yes")
+    expect(approve).to_be_enabled()
+    approve.tap()
+    taps += 1
+    assert taps <= 3
+    expect(page.locator(".answered")).to_contain_text("approved")
+    web.errands("cancel", task, check=False)
+
+
+def test_a_question_is_rejected_with_a_note_by_keys_alone(windows: Windows, web: WebServer) -> None:
+    task = web.propose("--name", "keys", "--", "rm -rf /nowhere/at/all")
+    number = web.get(f"/api/tasks/{task}").json["row"]["question"]
+    page = windows.open(f"/ask/{number}")
+    expect(page.get_by_role("button", name="Reject")).to_be_visible()
+    page.keyboard.press("n")
+    page.keyboard.type("not today")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answered")).to_contain_text("rejected")
+    entry = web.get("/api/audit", task=task).json["entries"][0]
+    assert (entry["state"], entry["note"]) == ("refused", "not today")
+
+
+def test_an_agent_is_resumed(windows: Windows, web: WebServer) -> None:
+    task = web.post("/api/tasks", {"prompt": "run `echo hi`"}).json["row"]["id"]
+    page = windows.open(f"/tasks/{task}")
+    expect(page.get_by_text("run `echo hi`").last).to_be_visible()
+    call = page.locator("details.call").first
+    expect(call).to_be_visible()
+    call.locator("summary").click()
+    expect(call.get_by_text("Arguments")).to_be_visible()
+    page.get_by_label("The next prompt").fill("run `echo again`")
+    page.get_by_role("button", name="Resume").last.click()
+    expect(page.locator(".exchange")).to_have_count(2)
+    expect(page.locator(".exchange").last.locator(".answer")).to_be_visible()
+
+
+def test_a_schedule_ticks(windows: Windows, web: WebServer) -> None:
+    task = web.post("/api/tasks", {"command": "echo tick", "every": "2s", "name": "ticks"}).json["row"]["id"]
+    page = windows.open("/schedules")
+    card = page.locator(".card", has_text=task)
+    expect(card).to_contain_text(re.compile(r"next (in \d+s|now)"))
+    expect(card).to_contain_text(re.compile(r"· [2-9] runs"))  # by itself
+    card.get_by_role("button", name="Pause").click()
+    expect(card.get_by_role("button", name="Unpause")).to_be_visible()
+    card.get_by_role("link", name=task).click()
+    expect(page.locator(".slots li").first).to_contain_text("ran")
+    web.errands("cancel", task, check=False)
+
+
+def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: WebServer) -> None:
+    tasks = [web.run("--batch", "many", "--", "echo", f"number {number}") for number in range(3)]
+    other = web.run("--", "echo", "another")
+    page = windows.open("/tasks?batch=many")
+    expect(page.get_by_role("listitem")).to_have_count(3)
+    page.get_by_label("search tasks").last.fill("number 1")
+    expect(page.get_by_role("listitem")).to_have_count(1)
+    expect(page).to_have_url(re.compile("text=number"))
+    page.get_by_label("search tasks").last.fill("nothing has this")
+    expect(page.get_by_text("Nothing fits.")).to_be_visible()
+    page.get_by_role("button", name="Clear the filters").click()
+    expect(page.get_by_text(other).first).to_be_visible()
+    page.goto("/tasks?batch=many")
+    page.get_by_label(f"select {tasks[0]}").check()
+    page.get_by_role("button", name="all 3 that match").click()
+    page.get_by_role("button", name="remove", exact=True).click()
+    expect(page.get_by_role("heading", name="Remove 3 tasks?")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Yes, remove").click()
+    expect(page.get_by_text("Nothing fits.")).to_be_visible()
+    assert web.get(f"/api/tasks/{tasks[0]}").status == 404
+    assert web.get(f"/api/tasks/{other}").status == 200
+
+
+def test_a_text_is_found_in_output_that_was_not_read_yet(windows: Windows, web: WebServer) -> None:
+    task = web.run("--", "sh", "-c", "echo needle in front; seq 1 40000")
+    page = windows.open(f"/tasks/{task}")
+    expect(page.locator(".log .line", has_text="40000")).to_be_visible()
+    assert page.locator(".log .line").count() < 120
+    page.keyboard.press("/")
+    page.keyboard.type("needle")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log mark")).to_have_text("needle")
+    expect(page.get_by_text("1 of 1")).to_be_visible()
+    page.keyboard.press("G")
+    expect(page.locator(".log .line", has_text="40000")).to_be_visible()
+
+
+def test_the_keyboard_alone_leads_to_a_task_and_back(windows: Windows, web: WebServer) -> None:
+    task = web.run("--", "echo", "by keys")
+    page = windows.open("/")
+    expect(page.locator(".live")).to_have_text("● live")
+    page.keyboard.press("2")
+    expect(page.get_by_text(task).first).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=task)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile("/tasks$"))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("cancel (asks)")
+
+
+def test_a_task_that_is_removed_says_so(windows: Windows, web: WebServer) -> None:
+    task = web.run("--", "echo", "gone soon")
+    page = windows.open(f"/tasks/{task}")
+    expect(page.get_by_role("heading", name=task)).to_be_visible()
+    web.errands("clear", task, check=False)
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_dark_and_light(windows: Windows) -> None:
+    def ground(page: Page) -> str:
+        expect(page.locator(".live")).to_have_text("● live")
+        found: str = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
+        return found
+
+    dark = windows.open("/settings", color_scheme="dark")
+    assert ground(dark) == "rgb(15, 18, 22)"
+    assert ground(windows.open("/settings", color_scheme="light")) == "rgb(255, 255, 255)"
+    dark.get_by_role("button", name="light", exact=True).click()
+    assert ground(dark) == "rgb(255, 255, 255)"
+    dark.reload()
+    assert ground(dark) == "rgb(255, 255, 255)"

@@ -1,0 +1,93 @@
+"""One stream for all tabs of a browser, and what the page shows when it breaks."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+import pytest
+from playwright.sync_api import BrowserContext, Request, expect
+
+from tests.browser.conftest import WITHIN, Windows
+from tests.frontends.web.server import WebServer
+
+pytestmark = pytest.mark.spec("X8")
+expect.set_options(timeout=WITHIN)
+TABS = 12
+
+
+def _streams(context: BrowserContext) -> list[Request]:
+    """Collect the streams that the tabs of a browser open."""
+    found: list[Request] = []
+    context.on("request", lambda request: found.append(request) if "/api/stream" in request.url else None)
+    return found
+
+
+def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Windows, web: WebServer) -> None:
+    context = windows.context()
+    streams = _streams(context)
+    tabs = []
+    for _ in range(TABS):
+        page = context.new_page()
+        page.goto("/tasks")
+        tabs.append(page)
+    for page in tabs:
+        expect(page.locator(".live")).to_have_text("● live")
+    assert len(streams) == 1
+    first = web.run("--", "echo", "for all tabs")
+    for page in tabs:
+        expect(page.get_by_text(first).first).to_be_visible()
+    tabs[0].close()  # it was the first, so it reads the stream
+    second = web.run("--", "echo", "after the first tab")
+    for page in tabs[1:]:
+        expect(page.get_by_text(second).first).to_be_visible()
+    assert len(streams) == 2
+
+
+def test_without_a_daemon_the_page_says_so_and_starts_one(
+    own_web: WebServer, make_windows: object
+) -> None:
+    windows: Windows = make_windows(own_web)  # type: ignore[operator]
+    own_web.run("--", "echo", "there was a daemon")
+    page = windows.open("/")
+    expect(page.locator(".live")).to_have_text("● live")
+    pid = int(re.search(r"\bpid (\d+)", own_web.errands("daemon", "status")).group(1))  # type: ignore[union-attr]
+    os.kill(pid, signal.SIGKILL)
+    bar = page.locator(".bar")
+    expect(bar).to_contain_text("no daemon is running")
+    bar.get_by_role("button", name="Start it").click()
+    expect(bar).to_have_count(0)
+    task = own_web.run("--name", "back", "--", "sh", "-c", "exit 3")
+    expect(page.get_by_text(task).first).to_be_visible()
+
+
+def test_a_server_that_hangs_or_ends_leaves_a_page_that_says_it_is_not_live(
+    own_web: WebServer, make_windows: object
+) -> None:
+    windows: Windows = make_windows(own_web)  # type: ignore[operator]
+    page = windows.open("/tasks")
+    expect(page.locator(".live")).to_have_text("● live")
+    own_web.process.send_signal(signal.SIGSTOP)
+    try:
+        expect(page.locator(".bar")).to_contain_text("Not live since")
+        expect(page.locator(".live")).to_have_text("● not live")
+    finally:
+        own_web.process.send_signal(signal.SIGCONT)
+    expect(page.locator(".live")).to_have_text("● live")
+    expect(page.locator(".bar")).to_have_count(0)
+    task = own_web.run("--", "echo", "after the break")
+    expect(page.get_by_text(task).first).to_be_visible()
+
+
+def test_signing_out_reaches_every_tab(own_web: WebServer, make_windows: object) -> None:
+    windows: Windows = make_windows(own_web)  # type: ignore[operator]
+    context = windows.context()
+    one, two = context.new_page(), context.new_page()
+    one.goto("/settings")
+    two.goto("/tasks")
+    expect(two.locator(".live")).to_have_text("● live")
+    one.get_by_role("button", name="Sign out").click()
+    for page in (one, two):
+        expect(page.get_by_text("This browser is not signed in")).to_be_visible()
+    assert own_web.get("/api/me").status == 401
