@@ -33,7 +33,8 @@ export function useAsk(path, affects) {
         const data = await get(path, abort.signal);
         if (!abort.signal.aborted) setState({ path, data, error: null });
       } catch (error) {
-        if (!abort.signal.aborted) setState((before) => ({ path, data: before.path === path ? before.data : null, error }));
+        if (!abort.signal.aborted)
+          setState((before) => ({ path, data: before.path === path ? before.data : null, error }));
       }
       if (!abort.signal.aborted) {
         timer = window.setTimeout(() => {
@@ -65,6 +66,6 @@ export function useAsk(path, affects) {
 
 /** @param {string} id @returns {(name: string, facts: any) => boolean} */
 export const about = (id) => (name, facts) =>
-  name === "rows" ? facts.rows.some((/** @type {any} */ row) => row.id === id || row.parent === id) : facts.ids?.includes(id);
+  name === "rows" ? facts.rows.some((row) => row.id === id || row.parent === id) : facts.ids?.includes(id);
 
 export const isLive = () => air.live;

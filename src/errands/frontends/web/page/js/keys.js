@@ -66,7 +66,8 @@ export function useKeys(actions) {
 }
 
 /** @param {EventTarget | null} target */
-const isTyping = (target) => target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
+const isTyping = (target) =>
+  target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
 
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -76,7 +77,12 @@ addEventListener("keydown", (event) => {
     if (event.key === "Escape") /** @type {HTMLElement} */ (event.target).blur();
     return;
   }
-  if (["Enter", " "].includes(event.key) && event.target instanceof HTMLElement && event.target.closest("a, button, summary")) return;
+  if (
+    ["Enter", " "].includes(event.key) &&
+    event.target instanceof HTMLElement &&
+    event.target.closest("a, button, summary")
+  )
+    return;
   const actions = KEYS.filter(([keys]) => keys.includes(event.key)).map(([, action]) => action);
   for (const { current } of stack) {
     for (const action of actions) {

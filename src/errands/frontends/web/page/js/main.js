@@ -43,7 +43,8 @@ export const KeyTable = () => html`<div class="key-table">
   ${Object.entries(PLACES).map(
     ([place, title]) => html`<section key=${place}><h3>${title}</h3><dl class="keys">
       ${KEYS.filter(([, , where]) => where === place).map(
-        ([keys, action, , does]) => html`<div key=${action}><dt>${keys.map((each) => html`<kbd key=${each}>${each.replace("Arrow", "")}</kbd>`)}</dt><dd>${does}</dd></div>`,
+        ([keys, action, , does]) =>
+          html`<div key=${action}><dt>${keys.map((each) => html`<kbd key=${each}>${each.replace("Arrow", "")}</kbd>`)}</dt><dd>${does}</dd></div>`,
       )}</dl></section>`,
   )}
 </div>`;
@@ -69,12 +70,10 @@ function Bar() {
   return null;
 }
 
-/** @param {any} props */
 function Header({ path }) {
   const { counts } = useAir();
   const [text, setText] = useState("");
   const waiting = counts?.waiting ?? 0;
-  /** @param {any} event */
   const search = (event) => {
     event.preventDefault();
     go(`/tasks?text=${encodeURIComponent(text)}`);
@@ -84,12 +83,15 @@ function Header({ path }) {
     <div class="top-line">
       <${Link} class="brand" to="/">errands<//>
       <nav aria-label="views">${VIEWS.map(
-        ([where, title]) => html`<${Link} key=${where} to=${where} aria-current=${path === where || (where === "/tasks" && path.startsWith("/tasks/")) ? "page" : null}>
+        ([
+          where,
+          title,
+        ]) => html`<${Link} key=${where} to=${where} aria-current=${path === where || (where === "/tasks" && path.startsWith("/tasks/")) ? "page" : null}>
           ${title}${where === "/" && waiting > 0 && html` <b class="badge" aria-label="${waiting} wait for you">${waiting}</b>`}<//>`,
       )}</nav>
       <span class="grow"></span>
       <form role="search" onSubmit=${search} class="top-search"><input id="search" type="search" aria-label="search tasks" placeholder="/ search" value=${text}
-        onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></form>
+        onInput=${(event) => setText(event.target.value)} /></form>
       <${Link} class="button new" to="/new"><span aria-hidden="true">+ </span>New<//>
       <${Link} class="settings" to="/settings" aria-current=${path === "/settings" ? "page" : null}>Settings<//>
       <${LiveSign} />
@@ -97,7 +99,6 @@ function Header({ path }) {
   </header>`;
 }
 
-/** @param {any} props */
 function View({ path, me }) {
   const [error] = useErrorBoundary();
   if (error) {
@@ -126,7 +127,7 @@ function Page() {
     keys: () => shown("Keys", html`<${KeyTable} />`),
     find: () => {
       const field = /** @type {HTMLElement | null} */ (document.getElementById("search"));
-      if (field && field.offsetParent) field.focus();
+      if (field?.offsetParent) field.focus();
       else go("/tasks");
     },
     back: () => path !== "/" && history.back(),
@@ -140,7 +141,7 @@ function Page() {
   if (!signedIn) return html`<${SignIn} onDone=${() => setSignedIn(true)} />`;
   const isAlone = path.startsWith("/ask/");
   return html`<div class="page ${isAlone ? "alone" : ""}">
-    <a class="skip" href="#main" onClick=${(/** @type {any} */ event) => {
+    <a class="skip" href="#main" onClick=${(event) => {
       event.preventDefault();
       document.querySelector("main")?.focus();
     }}>Skip to the content</a>

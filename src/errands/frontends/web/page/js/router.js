@@ -41,7 +41,7 @@ export function useAddress() {
 /** @param {string} id */
 export const taskPath = (id) => `/tasks/${encodeURIComponent(id)}`;
 
-/** A link inside of the page. @param {any} props */
+/** A link inside of the page. */
 export function Link({ to, children, ...rest }) {
   /** @param {MouseEvent} event */
   const click = (event) => {

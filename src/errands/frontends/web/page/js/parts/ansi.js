@@ -9,7 +9,10 @@ const STEPS = [0, 95, 135, 175, 215, 255];
 /** @param {number} index a colour of the 256 */
 function indexed(index) {
   if (index < 16) return `c${index}`;
-  if (index > 231) return `rgb(${Array(3).fill(8 + (index - 232) * 10).join(",")})`;
+  if (index > 231)
+    return `rgb(${Array(3)
+      .fill(8 + (index - 232) * 10)
+      .join(",")})`;
   const cube = index - 16;
   return `rgb(${STEPS[Math.floor(cube / 36)]},${STEPS[Math.floor(cube / 6) % 6]},${STEPS[cube % 6]})`;
 }

@@ -6,7 +6,7 @@ let open = () => {};
 
 /** Ask before something is done. @param {string} title @param {string} yes @param {any} [more] @returns {Promise<boolean>} */
 export const confirmed = (title, yes, more = "") =>
-  new Promise((resolve) => open({ title, yes, more, done: (/** @type {any} */ answer) => resolve(answer !== null) }));
+  new Promise((resolve) => open({ title, yes, more, done: (answer) => resolve(answer !== null) }));
 
 /** Ask for a text; null if it was left. @param {string} title @param {string} label @param {string} yes @param {{ many?: boolean, may_be_empty?: boolean }} [how] @returns {Promise<string | null>} */
 export const typed = (title, label, yes, how = {}) =>
@@ -27,23 +27,25 @@ export function Dialog() {
     if (asked && box.current && !box.current.open) box.current.showModal();
   }, [asked]);
   if (!asked) return null;
-  /** @param {any} answer */
   const end = (answer) => {
     box.current?.close();
     setAsked(null);
     asked.done(answer);
   };
   const isReady = !asked.label || asked.may_be_empty || text.trim() !== "";
-  /** @param {any} event */
   const submit = (event) => {
     event.preventDefault();
     if (isReady) end(asked.label ? text : "");
   };
-  /** @param {any} event */
   const press = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
   };
-  const field = { id: "dialog-text", value: text, onInput: (/** @type {any} */ event) => setText(event.target.value), autofocus: true };
+  const field = {
+    id: "dialog-text",
+    value: text,
+    onInput: (event) => setText(event.target.value),
+    autofocus: true,
+  };
   return html`<dialog ref=${box} class=${asked.yes ? "" : "wide"} aria-labelledby="dialog-title" onCancel=${() => end(null)} onClose=${() => asked && setAsked(null)}>
     <form onSubmit=${submit}>
       <h2 id="dialog-title">${asked.title}</h2>

@@ -46,7 +46,6 @@ export function Log({ task, run }) {
   const path = `${at(task)}/output`;
   const number = run?.number;
 
-  /** @param {any} part */
   const note = (part) => {
     setEnd((before) => Math.max(before, part.end));
     setLive(part.live);
@@ -133,7 +132,7 @@ export function Log({ task, run }) {
       .then(() => !gone && setRead(true))
       .catch((refusal) => !gone && setError(refusal));
     const stop = onNews((name, facts) => {
-      const isMine = name === "rows" && facts.rows.some((/** @type {any} */ row) => row.id === task);
+      const isMine = name === "rows" && facts.rows.some((row) => row.id === task);
       if ((isMine || name === "hello" || name === "again") && held.current.follows) readOn();
       else if (isMine) get(`${path}/end${query({ run: number, lines: 1 })}`).then(note, () => {});
     });
@@ -176,7 +175,6 @@ export function Log({ task, run }) {
     if (isAtEnd && lines.next < end) readOn();
   };
 
-  /** @param {any} event */
   const search = async (event) => {
     event.preventDefault();
     const text = field.current?.value ?? "";
@@ -239,7 +237,10 @@ export function Log({ task, run }) {
   const height = box.current?.clientHeight ?? 600;
   const first = Math.max(0, Math.floor(top / LINE) - 10);
   const shown = lines.rows.slice(first, Math.ceil((top + height) / LINE) + 10);
-  const widest = useMemo(() => (wraps ? 0 : lines.rows.reduce((most, row) => Math.max(most, row.text.length), 0)), [wraps, lines.rows.length]);
+  const widest = useMemo(
+    () => (wraps ? 0 : lines.rows.reduce((most, row) => Math.max(most, row.text.length), 0)),
+    [wraps, lines.rows.length],
+  );
   if (!number) return html`<p class="empty">It has not run yet, so it has no output.</p>`;
   return html`<section class="log-frame" aria-label="output">
     <form class="log-bar" role="search" onSubmit=${search}>

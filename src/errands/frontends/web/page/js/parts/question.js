@@ -61,7 +61,7 @@ export function Question({ question, onAnswered, title = true, me }) {
   };
   /** @param {string} name */
   const approve = (name) => {
-    if (!question.answers.some((/** @type {any} */ each) => each.name === name)) return false;
+    if (!question.answers.some((each) => each.name === name)) return false;
     if (!seen) end.current?.scrollIntoView({ block: "end" });
     else if (mayApprove) answer("approve", { answer: name });
     return true;
@@ -76,20 +76,21 @@ export function Question({ question, onAnswered, title = true, me }) {
   if (me && !me.can_approve) {
     return html`<article class="question" ref=${card}><p>${me.said.why_not}</p><div ref=${end}></div></article>`;
   }
-  const wide = question.answers.filter((/** @type {any} */ each) => ["task", "always"].includes(each.name));
-  const once = question.answers.find((/** @type {any} */ each) => each.name === "once");
+  const wide = question.answers.filter((each) => ["task", "always"].includes(each.name));
+  const once = question.answers.find((each) => each.name === "once");
   return html`<article class="question" ref=${card} aria-label="question ${question.id}">
     ${title && html`<header><h3><${TaskLink} id=${question.task} /></h3></header>`}
     <p class="question-title">${question.said.title}</p>
     <p class="muted">asked ${ago(question.asked_at)} by ${question.said.asked_by} · expires ${until(question.expires_at)}</p>
     ${question.said.changed && html`<p class="changed">It has changed since it was asked before: ${question.said.changed}</p>`}
     ${
-      !question.facts.some((/** @type {any} */ fact) => fact.name === "because") &&
-      html`<ul class="reasons">${question.reasons.map((/** @type {any} */ reason, /** @type {number} */ index) => html`<li key=${index} class=${reason.undo === "no" ? "bad" : ""}><span aria-hidden="true">${reason.undo === "no" ? "✗" : "·"}</span> ${reason.text}</li>`)}</ul>`
+      !question.facts.some((fact) => fact.name === "because") &&
+      html`<ul class="reasons">${question.reasons.map((reason, index) => html`<li key=${index} class=${reason.undo === "no" ? "bad" : ""}><span aria-hidden="true">${reason.undo === "no" ? "✗" : "·"}</span> ${reason.text}</li>`)}</ul>`
     }
     <dl class="whole">
       ${question.facts.map(
-        (/** @type {any} */ fact, /** @type {number} */ index) => html`<div key=${index} class=${fact.name === "because" && question.lasting ? "bad" : ""}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
+        (fact, index) =>
+          html`<div key=${index} class=${fact.name === "because" && question.lasting ? "bad" : ""}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
       )}
     </dl>
     <div ref=${end} class="question-end" aria-hidden="true"></div>
@@ -101,7 +102,7 @@ export function Question({ question, onAnswered, title = true, me }) {
             ${
               question.lasting &&
               html`<label class="yes">It cannot be undone. Type <b>yes</b> to approve:
-                <input value=${yes} onInput=${(/** @type {any} */ event) => setYes(event.target.value)} autocomplete="off" autocapitalize="none" size="5" /></label>`
+                <input value=${yes} onInput=${(event) => setYes(event.target.value)} autocomplete="off" autocapitalize="none" size="5" /></label>`
             }
             <div class="buttons">
               ${once && html`<button type="button" class="approve" disabled=${!mayApprove} onClick=${() => approve("once")}>Approve</button>`}
@@ -110,15 +111,15 @@ export function Question({ question, onAnswered, title = true, me }) {
             ${
               wide.length > 0 &&
               html`<details><summary>More answers</summary>
-              <div class="buttons">${wide.map((/** @type {any} */ each) => html`<button key=${each.name} type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button>`)}</div>
+              <div class="buttons">${wide.map((each) => html`<button key=${each.name} type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button>`)}</div>
             </details>`
             }`
-          : html`<form onSubmit=${(/** @type {any} */ event) => {
+          : html`<form onSubmit=${(event) => {
               event.preventDefault();
               answer("reject", { note });
             }}>
             <label>Why not? A note for who asked (may be empty)
-              <input value=${note} onInput=${(/** @type {any} */ event) => setNote(event.target.value)} autocomplete="off" maxlength="2000" autofocus /></label>
+              <input value=${note} onInput=${(event) => setNote(event.target.value)} autocomplete="off" maxlength="2000" autofocus /></label>
             <div class="buttons"><button class="reject" disabled=${busy}>Reject</button>
               <button type="button" onClick=${() => setNote(null)}>Back</button></div>
           </form>`

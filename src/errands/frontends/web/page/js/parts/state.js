@@ -24,7 +24,6 @@ export const sign = (state) => SIGNS[state]?.[0] ?? "·";
 /** @param {string} state */
 export const colour = (state) => SIGNS[state]?.[1] ?? "muted";
 
-/** @param {any} props */
 export function State({ state, said = "", word = false }) {
   const breathes = state === "running" ? " breathes" : "";
   return html`<span class="state ${colour(state)}">
@@ -33,17 +32,16 @@ export function State({ state, said = "", word = false }) {
   </span>`;
 }
 
-/** A task by its id. @param {any} props */
+/** A task by its id. */
 export const TaskLink = ({ id, children }) => html`<${Link} class="task-link" to=${taskPath(id)}>${children || id}<//>`;
 
-/** @param {any} props */
 export function Progress({ percent }) {
   if (percent === null || percent === undefined) return null;
   const whole = Math.max(0, Math.min(100, Math.round(percent)));
   return html`<progress max="100" value=${whole} aria-label="progress">${whole}%</progress>`;
 }
 
-/** What could not be done, in the server's words; it takes the focus. @param {any} props */
+/** What could not be done, in the server's words; it takes the focus. */
 export function Refused({ error, onRetry = null }) {
   if (!error) return null;
   return html`<div class="refused" role="alert">
@@ -52,7 +50,7 @@ export function Refused({ error, onRetry = null }) {
   </div>`;
 }
 
-/** The frame of a list that is being read: grey bars, after a moment. @param {any} props */
+/** The frame of a list that is being read: grey bars, after a moment. */
 export function Loading({ rows = 4 }) {
   const [shown, show] = useState(false);
   useEffect(() => {
@@ -65,14 +63,13 @@ export function Loading({ rows = 4 }) {
   </div>`;
 }
 
-/** Show an answer: its frame first, then its content, or why there is none. @param {any} props */
+/** Show an answer: its frame first, then its content, or why there is none. */
 export function Asked({ asked, rows = 4, children }) {
   if (asked.data) return html`<${Refused} error=${asked.error} onRetry=${asked.reload} />${children(asked.data)}`;
   if (asked.error) return html`<${Refused} error=${asked.error} onRetry=${asked.reload} />`;
   return html`<${Loading} rows=${rows} />`;
 }
 
-/** @param {any} props */
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 
 /** @param {number} count @param {string} word */

@@ -6,7 +6,6 @@ let show = () => {};
 
 /** @param {string} text */
 export const tell = (text) => show({ text, bad: false });
-/** @param {any} error */
 export const refuse = (error) => show({ text: error.message, bad: true });
 
 /** Do something and say what came of it. @param {() => Promise<any>} act @returns {Promise<any>} */

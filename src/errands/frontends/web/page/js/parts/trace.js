@@ -1,7 +1,8 @@
 // Where the time went: the spans of a task and of all that it started, as bars below each other.
+
+import { at } from "../api.js";
 import { exact, now } from "../clock.js";
 import { about, useAsk } from "../data.js";
-import { at } from "../api.js";
 import { html } from "../html.js";
 import { Asked, Empty, TaskLink } from "./state.js";
 
@@ -18,12 +19,11 @@ export function Trace({ id }) {
   const asked = useAsk(`${at(id)}/trace`, about(id));
   return html`<${Asked} asked=${asked}>${({ spans }) => {
     if (!spans.length) return html`<${Empty}>Nothing has started yet.<//>`;
-    /** @param {any} span */
     const end = (span) => (span.ended_at ? new Date(span.ended_at).getTime() : now());
-    const first = Math.min(...spans.map((/** @type {any} */ span) => new Date(span.started_at).getTime()));
+    const first = Math.min(...spans.map((span) => new Date(span.started_at).getTime()));
     const last = Math.max(first + 1, ...spans.map(end));
     const depth = depths(spans);
-    return html`<ol class="trace">${spans.slice(0, 1000).map((/** @type {any} */ span) => {
+    return html`<ol class="trace">${spans.slice(0, 1000).map((span) => {
       const from = new Date(span.started_at).getTime();
       const left = ((from - first) / (last - first)) * 100;
       const width = Math.max(0.3, ((end(span) - from) / (last - first)) * 100);

@@ -45,7 +45,7 @@ export async function doVerb(verb, id) {
   return attempt(() => post(`${at(id)}/${verb}`, body));
 }
 
-/** The buttons of a task: the usual ones, and the rest below "More". @param {any} props */
+/** The buttons of a task: the usual ones, and the rest below "More". */
 export function Verbs({ task, onDone }) {
   const offered = Object.keys(VERBS).filter((verb) => task.can.includes(verb));
   /** @param {string} verb */
@@ -67,13 +67,15 @@ export function Verbs({ task, onDone }) {
 /** The keys of a task, for `useKeys`. @param {() => any} current the task that they are for, with what it can, or null */
 export function verbKeys(current) {
   /** @param {string[]} verbs */
-  const key = (...verbs) => () => {
-    const task = current();
-    const verb = task && verbs.find((each) => task.can.includes(each));
-    if (!verb) return false;
-    doVerb(verb, task.row.id);
-    return true;
-  };
+  const key =
+    (...verbs) =>
+    () => {
+      const task = current();
+      const verb = task && verbs.find((each) => task.can.includes(each));
+      if (!verb) return false;
+      doVerb(verb, task.row.id);
+      return true;
+    };
   return {
     cancel: key("cancel"),
     restart: key("restart"),

@@ -5,7 +5,6 @@ import { html } from "../html.js";
 import { Asked, Empty, State } from "../parts/state.js";
 import { Link, taskPath } from "../router.js";
 
-/** @param {any} usage */
 function used(usage) {
   const tokens = (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
   const parts = [];
@@ -22,7 +21,9 @@ export function Agents() {
     <${Asked} asked=${asked}>${({ agents }) =>
       agents.length
         ? html`<ul class="cards">${agents.map(
-            (/** @type {any} */ each) => html`<li key=${each.session}><${Link} class="card" to=${`${taskPath(each.row.id)}?tab=conversation`}>
+            (
+              each,
+            ) => html`<li key=${each.session}><${Link} class="card" to=${`${taskPath(each.row.id)}?tab=conversation`}>
               <span class="card-head"><${State} state=${each.row.state} said=${each.row.said.state} word=${true} /><span class="id">${each.row.id}</span><span class="grow"></span>
                 <span class="time">${ago(each.row.completed_at || each.row.started_at || each.created_at)}</span></span>
               <span class="card-text">${each.row.what}</span>

@@ -9,11 +9,11 @@ import { Link } from "../router.js";
 export function Ask({ number, me }) {
   const asked = useAsk(`/api/questions/${number}`);
   const others = useAsk("/api/questions");
-  const next = others.data?.questions.find((/** @type {any} */ each) => each.id !== number);
+  const next = others.data?.questions.find((each) => each.id !== number);
   return html`<main class="ask" tabindex="-1">
     <p class="ask-top"><${Link} to="/">errands<//> <span class="grow"></span><span class="muted">question ${number}</span></p>
     <h1 class="hidden">Question ${number}</h1>
-    <${Asked} asked=${asked}>${(/** @type {any} */ data) =>
+    <${Asked} asked=${asked}>${(data) =>
       data.open
         ? html`<${Question} question=${data.open} me=${me} onAnswered=${asked.reload} />`
         : html`<section class="answered"><p>${data.said.state || "This question is not open any more."}</p>

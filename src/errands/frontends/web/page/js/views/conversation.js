@@ -6,9 +6,9 @@ import { html, useState } from "../html.js";
 import { Asked, State, TaskLink } from "../parts/state.js";
 import { attempt } from "../parts/toast.js";
 
-/** @param {any} props */
 function Call({ call }) {
-  const seconds = ((call.ended_at ? new Date(call.ended_at).getTime() : now()) - new Date(call.started_at).getTime()) / 1000;
+  const seconds =
+    ((call.ended_at ? new Date(call.ended_at).getTime() : now()) - new Date(call.started_at).getTime()) / 1000;
   const first = call.arguments.split("\n")[0].slice(0, 120);
   return html`<details class="call"><summary>
       <span class="id">${call.name}</span> <span class="call-first">${first}</span><span class="grow"></span>
@@ -27,7 +27,6 @@ export function Conversation({ task }) {
   const asked = useAsk(`${at(id)}/conversation`, about(id));
   const [prompt, setPrompt] = useState("");
   const [busy, setBusy] = useState(false);
-  /** @param {any} event */
   const resume = async (event) => {
     event.preventDefault();
     if (!prompt.trim() || busy) return;
@@ -36,22 +35,22 @@ export function Conversation({ task }) {
     setBusy(false);
     asked.reload();
   };
-  return html`<${Asked} asked=${asked}>${(/** @type {any} */ data) => html`<div class="conversation">
+  return html`<${Asked} asked=${asked}>${(data) => html`<div class="conversation">
     ${data.exchanges.map(
-      (/** @type {any} */ each) => html`<section key=${each.run} class="exchange" aria-label="prompt ${each.run}">
+      (each) => html`<section key=${each.run} class="exchange" aria-label="prompt ${each.run}">
         <div class="prompt"><pre>${each.prompt}</pre></div>
-        ${each.calls.map((/** @type {any} */ call) => html`<${Call} key=${call.id} call=${call} />`)}
+        ${each.calls.map((call) => html`<${Call} key=${call.id} call=${call} />`)}
         ${each.answer !== null && html`<div class="answer"><pre>${each.answer}</pre></div>`}
         ${each.error && html`<p class="refused">${each.error}</p>`}
         ${each.answer === null && !each.error && each.state && html`<p class="muted"><${State} state=${each.state} word=${true} /></p>`}
       </section>`,
     )}
-    ${task.proposals.length > 0 && html`<p class="you">Waits for you: ${task.proposals.map((/** @type {any} */ row) => html`<${TaskLink} key=${row.id} id=${row.id} /> `)}</p>`}
+    ${task.proposals.length > 0 && html`<p class="you">Waits for you: ${task.proposals.map((row) => html`<${TaskLink} key=${row.id} id=${row.id} /> `)}</p>`}
     ${
       data.resumable
         ? html`<form class="resume" onSubmit=${resume}><label for="next-prompt">The next prompt</label>
-          <textarea id="next-prompt" rows="3" value=${prompt} onInput=${(/** @type {any} */ event) => setPrompt(event.target.value)}
-            onKeyDown=${(/** @type {any} */ event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && resume(event)}></textarea>
+          <textarea id="next-prompt" rows="3" value=${prompt} onInput=${(event) => setPrompt(event.target.value)}
+            onKeyDown=${(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && resume(event)}></textarea>
           <div class="buttons"><button class="first" disabled=${busy || !prompt.trim()}>Resume</button><span class="muted">Ctrl+Enter</span></div></form>`
         : html`<p class="muted">${data.said.why_not}</p>`
     }

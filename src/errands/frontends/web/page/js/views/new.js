@@ -16,30 +16,38 @@ function meant(option, value) {
   if (value === "" || value === undefined || value === false) return undefined;
   if (option.type === "flag") return true;
   if (option.type === "count") return /^-?\d+$/.test(value.trim()) ? Number(value) : value;
-  const lines = String(value).split("\n").map((each) => each.trim()).filter(Boolean);
+  const lines = String(value)
+    .split("\n")
+    .map((each) => each.trim())
+    .filter(Boolean);
   if (LISTS.includes(option.type)) return lines;
   if (MAPS.includes(option.type)) {
-    return Object.fromEntries(lines.map((each) => {
-      const [name, ...rest] = each.split("=");
-      const text = rest.join("=");
-      return [name, option.type === "budget" && /^\d+$/.test(text) ? Number(text) : text];
-    }));
+    return Object.fromEntries(
+      lines.map((each) => {
+        const [name, ...rest] = each.split("=");
+        const text = rest.join("=");
+        return [name, option.type === "budget" && /^\d+$/.test(text) ? Number(text) : text];
+      }),
+    );
   }
   return String(value);
 }
 
-/** @param {any} props */
 function Field({ option, value, onInput, choices = null }) {
   const id = `option-${option.name}`;
   const offered = choices ?? option.choices;
-  const shared = { id, "aria-describedby": `${id}-help`, onInput: (/** @type {any} */ event) => onInput(option.type === "flag" ? event.target.checked : event.target.value) };
+  const shared = {
+    id,
+    "aria-describedby": `${id}-help`,
+    onInput: (event) => onInput(option.type === "flag" ? event.target.checked : event.target.value),
+  };
   const isLong = LISTS.includes(option.type) || MAPS.includes(option.type);
   return html`<div class="field ${option.type === "flag" ? "check" : ""}"><label for=${id}>${option.name.replaceAll("_", " ")}</label>
     ${
       option.type === "flag"
         ? html`<input type="checkbox" ...${shared} checked=${Boolean(value)} />`
         : offered.length
-          ? html`<select ...${shared} value=${value || ""}><option value="">${option.default ? `as configured (${option.default})` : "–"}</option>${offered.map((/** @type {string} */ each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`
+          ? html`<select ...${shared} value=${value || ""}><option value="">${option.default ? `as configured (${option.default})` : "–"}</option>${offered.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`
           : isLong
             ? html`<textarea rows="2" ...${shared} value=${value || ""} placeholder=${MAPS.includes(option.type) ? "NAME=VALUE, one on a line" : "one on a line"}></textarea>`
             : html`<input ...${shared} value=${value || ""} placeholder=${option.placeholder || ""} autocomplete="off" />`
@@ -47,7 +55,6 @@ function Field({ option, value, onInput, choices = null }) {
     <small id="${id}-help" class="muted">${option.help}</small></div>`;
 }
 
-/** @param {any} props */
 function Form({ options, first }) {
   const { query: address } = useAddress();
   const kind = address.get("kind") === "agent" ? "agent" : "shell";
@@ -56,10 +63,12 @@ function Form({ options, first }) {
   const [judged, setJudged] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
-  const fields = options.options.filter((/** @type {any} */ each) => !each.kind || each.kind === kind);
+  const fields = options.options.filter((each) => !each.kind || each.kind === kind);
   const body = () => ({
     [kind === "agent" ? "prompt" : "command"]: text,
-    ...Object.fromEntries(fields.map((/** @type {any} */ each) => [each.name, meant(each, values[each.name])]).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(
+      fields.map((each) => [each.name, meant(each, values[each.name])]).filter(([, value]) => value !== undefined),
+    ),
   });
   const written = text.trim() ? JSON.stringify(body()) : "";
   useEffect(() => {
@@ -84,7 +93,6 @@ function Form({ options, first }) {
       clearTimeout(timer);
     };
   }, [written]);
-  /** @param {any} event */
   const start = async (event) => {
     event.preventDefault();
     if (busy || !text.trim()) return;
@@ -98,43 +106,54 @@ function Form({ options, first }) {
       setBusy(false);
     }
   };
-  /** @param {any} option */
   const field = (option) => html`<${Field} key=${option.name} option=${option} value=${values[option.name]}
     choices=${option.name === "agent" ? options.agents : option.name === "lane" ? null : null}
-    onInput=${(/** @type {any} */ value) => setValues((before) => ({ ...before, [option.name]: value }))} />`;
-  const usual = USUAL.map((name) => fields.find((/** @type {any} */ each) => each.name === name)).filter(Boolean);
+    onInput=${(value) => setValues((before) => ({ ...before, [option.name]: value }))} />`;
+  const usual = USUAL.map((name) => fields.find((each) => each.name === name)).filter(Boolean);
   return html`<form class="new-form" onSubmit=${start}>
-    <div class="chips" role="group" aria-label="what to start">${/** @type {[string, string][]} */ ([["shell", "A command"], ["agent", "A prompt to an agent"]]).map(([name, title]) => html`<button key=${name} type="button" class="chip" aria-pressed=${kind === name} onClick=${() => go(`/new?kind=${name}`, true)}>${title}</button>`)}</div>
+    <div class="chips" role="group" aria-label="what to start">${
+      /** @type {[string, string][]} */ ([
+        ["shell", "A command"],
+        ["agent", "A prompt to an agent"],
+      ]).map(
+        ([name, title]) =>
+          html`<button key=${name} type="button" class="chip" aria-pressed=${kind === name} onClick=${() => go(`/new?kind=${name}`, true)}>${title}</button>`,
+      )
+    }</div>
     <label for="what">${kind === "agent" ? "Prompt" : "Command, as in a shell"}</label>
     <textarea id="what" class=${kind === "agent" ? "" : "mono"} rows=${kind === "agent" ? 5 : 2} value=${text} autofocus spellcheck=${kind === "agent"}
-      onInput=${(/** @type {any} */ event) => setText(event.target.value)}
-      onKeyDown=${(/** @type {any} */ event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && start(event)}></textarea>
+      onInput=${(event) => setText(event.target.value)}
+      onKeyDown=${(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && start(event)}></textarea>
     <div class="judged" role="status">${
       judged
         ? html`<span class=${judged.verdict === "deny" ? "bad" : judged.verdict === "ask" ? "you" : "good"}>${judged.said.text}</span>
-        ${judged.reasons.map((/** @type {any} */ each, /** @type {number} */ index) => html`<span key=${index} class="muted">· ${each.text}</span>`)}
-        ${judged.next_runs.length > 0 && html`<span class="muted">· runs at ${judged.next_runs.slice(0, 3).map((/** @type {string} */ each) => full(each)).join(", ")}</span>`}`
+        ${judged.reasons.map((each, index) => html`<span key=${index} class="muted">· ${each.text}</span>`)}
+        ${
+          judged.next_runs.length > 0 &&
+          html`<span class="muted">· runs at ${judged.next_runs
+            .slice(0, 3)
+            .map((each) => full(each))
+            .join(", ")}</span>`
+        }`
         : html`<span class="muted">${error || text ? "" : `It runs in ${options.cwd}.`}</span>`
     }</div>
     <${Refused} error=${error} />
     <div class="fields">${usual.map(field)}</div>
-    <details><summary>All options</summary><div class="fields">${fields.filter((/** @type {any} */ each) => !USUAL.includes(each.name)).map(field)}</div></details>
+    <details><summary>All options</summary><div class="fields">${fields.filter((each) => !USUAL.includes(each.name)).map(field)}</div></details>
     <div class="buttons stick"><button class="first" disabled=${busy || !text.trim()}>${values.every || values.cron || values.on ? "Schedule" : "Start"}</button><span class="muted">Ctrl+Enter</span></div>
   </form>`;
 }
 
-/** @param {any} props */
 function Template({ template }) {
   const [values, setValues] = useState(/** @type {Record<string, string>} */ ({}));
   const [done, setDone] = useState("");
-  /** @param {any} event */
   const start = async (event) => {
     event.preventDefault();
     const answer = await attempt(() => post(`/api/templates/${encodeURIComponent(template.name)}`, { values }));
     if (answer) setDone(answer.row.id);
   };
   return html`<form class="card" onSubmit=${start}><div class="card-head"><b>${template.name}</b></div><pre>${template.said.what}</pre>
-    ${template.parameters.map((/** @type {string} */ name) => html`<div key=${name} class="field"><label for="t-${template.name}-${name}">${name}</label><input id="t-${template.name}-${name}" value=${values[name] || ""} onInput=${(/** @type {any} */ event) => setValues({ ...values, [name]: event.target.value })} /></div>`)}
+    ${template.parameters.map((name) => html`<div key=${name} class="field"><label for="t-${template.name}-${name}">${name}</label><input id="t-${template.name}-${name}" value=${values[name] || ""} onInput=${(event) => setValues({ ...values, [name]: event.target.value })} /></div>`)}
     <div class="buttons"><button>Start</button>${done && html`<${TaskLink} id=${done} />`}</div></form>`;
 }
 
@@ -143,7 +162,7 @@ export function New() {
   const templates = useAsk("/api/templates", () => false);
   const { query: address } = useAddress();
   return html`<main class="new-view" tabindex="-1"><h1>New task</h1>
-    <${Asked} asked=${asked}>${(/** @type {any} */ options) => html`<${Form} options=${options} first=${address.get("every") ? { every: address.get("every") } : {}} />`}<//>
-    ${templates.data?.templates.length > 0 && html`<section><h2>Templates</h2><div class="cards">${templates.data.templates.map((/** @type {any} */ each) => html`<${Template} key=${each.name} template=${each} />`)}</div></section>`}
+    <${Asked} asked=${asked}>${(options) => html`<${Form} options=${options} first=${address.get("every") ? { every: address.get("every") } : {}} />`}<//>
+    ${templates.data?.templates.length > 0 && html`<section><h2>Templates</h2><div class="cards">${templates.data.templates.map((each) => html`<${Template} key=${each.name} template=${each} />`)}</div></section>`}
   </main>`;
 }

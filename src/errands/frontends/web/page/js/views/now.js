@@ -5,13 +5,13 @@ import { useAsk } from "../data.js";
 import { html, useRef, useState } from "../html.js";
 import { useKeys } from "../keys.js";
 import { Question } from "../parts/question.js";
-import { Asked, Empty, plural, Progress, State, TaskLink } from "../parts/state.js";
+import { Asked, Empty, Progress, plural, State, TaskLink } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
 import { go, Link, taskPath } from "../router.js";
 
 const SEEN = "errands.seen"; // until when what failed was looked at, in this browser
 
-/** A task in a line. @param {any} props */
+/** A task in a line. */
 function Line({ row, time, children = null }) {
   return html`<li class="line-row"><${Link} class="line-main" to=${taskPath(row.id)}>
       <${State} state=${row.state} said=${row.said.state} />
@@ -22,7 +22,6 @@ function Line({ row, time, children = null }) {
     <//>${children}</li>`;
 }
 
-/** @param {any} props */
 function Group({ title, count, empty, tone = "", children, action = null }) {
   return html`<section class="group ${tone}" aria-label=${title}>
     <h2>${title}${count > 0 && html` <span class="count">· ${count}</span>`}<span class="grow"></span>${action}</h2>
@@ -54,7 +53,9 @@ export function Now({ me }) {
   };
   /** @param {number} step */
   const move = (step) => {
-    const links = /** @type {HTMLElement[]} */ ([...(main.current?.querySelectorAll(".line-main, .question h3 a") ?? [])]);
+    const links = /** @type {HTMLElement[]} */ ([
+      ...(main.current?.querySelectorAll(".line-main, .question h3 a") ?? []),
+    ]);
     const here = links.indexOf(/** @type {HTMLElement} */ (document.activeElement));
     links[Math.max(0, Math.min(links.length - 1, here + step))]?.focus();
   };
@@ -64,32 +65,39 @@ export function Now({ me }) {
   };
   /** @param {string} verb */
   const key = (verb) => () => (focused() ? void doVerb(verb, focused()) : false);
-  useKeys({ down: () => move(1), up: () => move(-1), dismiss, cancel: key("cancel"), restart: key("restart"), approve: () => questions.data?.questions[0] ? go(`/ask/${questions.data.questions[0].id}`) : false });
+  useKeys({
+    down: () => move(1),
+    up: () => move(-1),
+    dismiss,
+    cancel: key("cancel"),
+    restart: key("restart"),
+    approve: () => (questions.data?.questions[0] ? go(`/ask/${questions.data.questions[0].id}`) : false),
+  });
 
   return html`<main class="now" ref=${main} tabindex="-1"><h1 class="hidden">Now</h1>
-    <${Asked} asked=${asked} rows=${8}>${(/** @type {any} */ data) => {
+    <${Asked} asked=${asked} rows=${8}>${(data) => {
       const counts = data.counts;
-      const total = Object.values(counts).reduce((/** @type {any} */ sum, each) => sum + each, 0);
+      const total = Object.values(counts).reduce((sum, each) => sum + each, 0);
       const open = questions.data?.questions ?? [];
       if (!total && !data.coming.length) return html`<${First} />`;
       return html`<div class="now-main">
         <${Group} title="Waits for you" tone="yours" count=${questions.data?.total ?? data.waiting.length} empty="Nothing waits for you.">
-          ${open.map((/** @type {any} */ each) => html`<${Question} key=${each.id} question=${each} me=${me} onAnswered=${questions.reload} />`)}
-          ${!questions.data && html`<ul class="lines">${data.waiting.map((/** @type {any} */ row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.created_at)} />`)}</ul>`}
+          ${open.map((each) => html`<${Question} key=${each.id} question=${each} me=${me} onAnswered=${questions.reload} />`)}
+          ${!questions.data && html`<ul class="lines">${data.waiting.map((row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.created_at)} />`)}</ul>`}
         <//>
         <${Group} title="Runs" count=${data.running.length} empty="Nothing runs.">
-          <ul class="lines">${data.running.map((/** @type {any} */ row) => html`<${Line} key=${row.id} row=${row} time=${took(row.started_at, null)} />`)}</ul>
+          <ul class="lines">${data.running.map((row) => html`<${Line} key=${row.id} row=${row} time=${took(row.started_at, null)} />`)}</ul>
         <//>
         ${
           data.pending.length > 0 &&
           html`<${Group} title="Starts next" count=${counts.pending} empty="">
-          <ul class="lines">${data.pending.map((/** @type {any} */ row) => html`<${Line} key=${row.id} row=${row} time=${row.next_at ? until(row.next_at) : ago(row.created_at)} />`)}</ul>
+          <ul class="lines">${data.pending.map((row) => html`<${Line} key=${row.id} row=${row} time=${row.next_at ? until(row.next_at) : ago(row.created_at)} />`)}</ul>
         <//>`
         }
         <${Group} title=${seen ? "Failed since you looked" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
           action=${data.failed.length > 0 && html`<button type="button" class="plain" onClick=${dismiss}>seen</button>`}>
           <ul class="lines">${data.failed.map(
-            (/** @type {any} */ row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)}>
+            (row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)}>
               <button type="button" class="plain" onClick=${() => doVerb("restart", row.id)} aria-label="restart ${row.id}">↻ restart</button><//>`,
           )}</ul>
         <//>
@@ -99,17 +107,18 @@ export function Now({ me }) {
           ${
             data.coming.length
               ? html`<ul class="coming">${data.coming.map(
-                  (/** @type {any} */ each) => html`<li key=${each.task}><span class="when">${each.at ? until(each.at) : "on"}</span>
+                  (each) => html`<li key=${each.task}><span class="when">${each.at ? until(each.at) : "on"}</span>
                     <${TaskLink} id=${each.task}>${each.name || each.task}<//><span class="muted">${each.said.rule}</span></li>`,
                 )}</ul>`
               : html`<${Empty}>Nothing is scheduled.<//>`
           }</section>
         <section><h2>Lanes</h2><ul class="lanes">${data.lanes.map(
-          (/** @type {any} */ lane) => html`<li key=${lane.name}><${Link} to=${`/tasks${query({ lane: lane.name })}`}>${lane.name}<//>
+          (lane) => html`<li key=${lane.name}><${Link} to=${`/tasks${query({ lane: lane.name })}`}>${lane.name}<//>
             <span>${lane.running} of ${lane.width}</span><span class="muted">${lane.pending ? `${plural(lane.pending, "task")} wait${lane.pending === 1 ? "s" : ""}` : ""}</span></li>`,
         )}</ul></section>
         <section><h2>All runs</h2><ul class="totals">${["completed", "failed", "cancelled", "skipped"].map(
-          (state) => html`<li key=${state}><${Link} to=${`/tasks${query({ state })}`}><${State} state=${state} word=${true} /> <b>${counts[state].toLocaleString("en")}</b><//></li>`,
+          (state) =>
+            html`<li key=${state}><${Link} to=${`/tasks${query({ state })}`}><${State} state=${state} word=${true} /> <b>${counts[state].toLocaleString("en")}</b><//></li>`,
         )}</ul></section>
       </aside>`;
     }}<//>

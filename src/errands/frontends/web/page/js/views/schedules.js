@@ -3,7 +3,7 @@ import { at, query } from "../api.js";
 import { ago, full, now, short, until, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useState } from "../html.js";
-import { Asked, colour, Empty, sign, State } from "../parts/state.js";
+import { Asked, colour, Empty, State, sign } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
 import { Link, taskPath } from "../router.js";
 
@@ -17,14 +17,16 @@ function outcome(slot) {
 }
 const WORST = ["muted", "good", "wait", "run", "bad"];
 
-/** @param {any} props */
-const Streak = ({ slots }) => html`<span class="streak" role="img" aria-label=${slots.length ? `latest slots: ${slots.map((/** @type {any} */ each) => outcome(each)[2]).join(", ")}` : "no slots yet"}>
+const Streak = ({
+  slots,
+}) => html`<span class="streak" role="img" aria-label=${slots.length ? `latest slots: ${slots.map((each) => outcome(each)[2]).join(", ")}` : "no slots yet"}>
   ${[...slots].reverse().map((slot, index) => html`<i key=${index} class=${outcome(slot)[1]} title="${full(slot.slot)}: ${outcome(slot)[2]}">${outcome(slot)[0]}</i>`)}</span>`;
 
 /** @param {Date} day */
-const dayKey = (day) => `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
+const dayKey = (day) =>
+  `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
 
-/** One month: a cell for each day with its worst outcome, and the slots of the chosen day. @param {any} props */
+/** One month: a cell for each day with its worst outcome, and the slots of the chosen day. */
 function Calendar({ id }) {
   const today = new Date(now());
   const [month, setMonth] = useState(dayKey(today).slice(0, 7));
@@ -52,12 +54,15 @@ function Calendar({ id }) {
         const slots = byDay.get(day) ?? [];
         const count = slots.reduce((sum, each) => sum + each.count, 0);
         const tone = slots.map((each) => outcome(each)[1]).sort((a, b) => WORST.indexOf(b) - WORST.indexOf(a))[0] ?? "";
-        return html`<button key=${day} type="button" class="day ${tone}" aria-pressed=${day === chosen} aria-label="${day}: ${count} slots" onClick=${() => choose(day)}>${index + 1}<small>${count || ""}</small></button>`;
+        return html`<button key=${day} type="button" class="day ${tone}" aria-pressed=${day === chosen} onClick=${() => choose(day)}>${index + 1}<small>${count ? html`${count}<span class="hidden"> slot${count === 1 ? "" : "s"}</span>` : ""}</small></button>`;
       })}</div>
     ${
       list.length
         ? html`<ul class="slots">${list.slice(0, 200).map(
-            (slot, index) => html`<li key=${index}><span class=${outcome(slot)[1]} aria-hidden="true">${outcome(slot)[0]}</span> <span>${short(slot.slot)}${slot.count > 1 ? ` and ${slot.count - 1} more` : ""}</span>
+            (
+              slot,
+              index,
+            ) => html`<li key=${index}><span class=${outcome(slot)[1]} aria-hidden="true">${outcome(slot)[0]}</span> <span>${short(slot.slot)}${slot.count > 1 ? ` and ${slot.count - 1} more` : ""}</span>
             <span>${outcome(slot)[2]}</span>${slot.run && html`<${Link} to=${`${taskPath(id)}?tab=output&run=${slot.run}`}>run ${slot.run}<//>`}<span class="muted">${slot.reason}</span></li>`,
           )}</ul>`
         : html`<${Empty}>${asked.isLoading ? "" : `No slot on ${chosen}.`}<//>`
@@ -71,7 +76,7 @@ export function ScheduleFacts({ schedule }) {
   return html`<div class="schedule-facts">
     <section><h2>Next</h2>${
       schedule.next_runs.length
-        ? html`<ol class="next">${schedule.next_runs.map((/** @type {string} */ time) => html`<li key=${time}>${full(time)} <span class="muted">${until(time)}</span></li>`)}</ol>`
+        ? html`<ol class="next">${schedule.next_runs.map((time) => html`<li key=${time}>${full(time)} <span class="muted">${until(time)}</span></li>`)}</ol>`
         : html`<${Empty}>${schedule.watch ? "It runs when an event comes." : "No run is coming."}<//>`
     }
       <p class="muted">${schedule.runs.toLocaleString("en")} runs so far${schedule.max_runs ? ` of ${schedule.max_runs}` : ""}${schedule.failures ? `, the latest ${schedule.failures} failed` : ""}</p>
@@ -86,7 +91,7 @@ export function Schedules() {
   return html`<main tabindex="-1"><h1>Schedules</h1>
     <${Asked} asked=${asked}>${({ schedules }) =>
       schedules.length
-        ? html`<ul class="cards">${schedules.map((/** @type {any} */ each) => {
+        ? html`<ul class="cards">${schedules.map((each) => {
             const { row } = each;
             return html`<li key=${row.id} class="card">
               <div class="card-head"><${State} state=${row.state} said=${row.said.state} word=${true} /><${Link} class="id" to=${`${taskPath(row.id)}?tab=schedule`}>${row.id}<//><span class="grow"></span>

@@ -6,7 +6,11 @@ import { html, useState } from "../html.js";
 import { Asked } from "../parts/state.js";
 import { attempt } from "../parts/toast.js";
 
-const LEVELS = /** @type {Record<string, [string, string]>} */ ({ ok: ["✓", "good"], warn: ["!", "wait"], fail: ["✗", "bad"] });
+const LEVELS = /** @type {Record<string, [string, string]>} */ ({
+  ok: ["✓", "good"],
+  warn: ["!", "wait"],
+  fail: ["✗", "bad"],
+});
 
 function Theme() {
   const [theme, setTheme] = useState(localStorage.getItem("errands.theme") || "");
@@ -18,14 +22,26 @@ function Theme() {
     else localStorage.removeItem("errands.theme");
     setTheme(next);
   };
-  return html`<section><h2>Theme</h2><div class="chips" role="group" aria-label="theme">${/** @type {[string, string][]} */ ([["", "as the system"], ["light", "light"], ["dark", "dark"]]).map(([name, title]) => html`<button key=${name} type="button" class="chip" aria-pressed=${theme === name} onClick=${() => choose(name)}>${title}</button>`)}</div></section>`;
+  return html`<section><h2>Theme</h2><div class="chips" role="group" aria-label="theme">${
+    /** @type {[string, string][]} */ ([
+      ["", "as the system"],
+      ["light", "light"],
+      ["dark", "dark"],
+    ]).map(
+      ([name, title]) =>
+        html`<button key=${name} type="button" class="chip" aria-pressed=${theme === name} onClick=${() => choose(name)}>${title}</button>`,
+    )
+  }</div></section>`;
 }
 
 function Browsers() {
   useTick();
   const asked = useAsk("/api/sessions", () => false);
-  return html`<section><h2>Signed-in browsers</h2><${Asked} asked=${asked} rows=${2}>${({ sessions }) => html`<ul class="cards">${sessions.map(
-    (/** @type {any} */ each) => html`<li key=${each.id} class="card"><div class="card-head"><b>${each.browser}</b>${each.current && html`<span class="good">this one</span>`}<span class="grow"></span>
+  return html`<section><h2>Signed-in browsers</h2><${Asked} asked=${asked} rows=${2}>${({ sessions }) =>
+    html`<ul class="cards">${sessions.map(
+      (
+        each,
+      ) => html`<li key=${each.id} class="card"><div class="card-head"><b>${each.browser}</b>${each.current && html`<span class="good">this one</span>`}<span class="grow"></span>
       <button type="button" onClick=${async () => {
         if (each.current) {
           await attempt(() => post("/api/sign-out"));
@@ -36,7 +52,7 @@ function Browsers() {
         }
       }}>Sign out</button></div>
       <div class="muted">from ${each.address} · signed in ${ago(each.created_at)} · used ${ago(each.seen_at)}</div></li>`,
-  )}</ul>`}<//></section>`;
+    )}</ul>`}<//></section>`;
 }
 
 function Doctor() {
@@ -44,9 +60,11 @@ function Doctor() {
   const asked = useAsk(wanted ? "/api/doctor" : null, () => false);
   return html`<section><h2>Doctor</h2>${
     wanted
-      ? html`<${Asked} asked=${asked}>${(/** @type {any} */ data) => html`<p>${data.said.verdict}</p><ul class="findings">${data.findings.map(
-          (/** @type {any} */ each, /** @type {number} */ index) => html`<li key=${index}><span class=${LEVELS[each.level][1]}><span aria-hidden="true">${LEVELS[each.level][0]}</span><span class="hidden">${each.level}</span></span> <span><b>${each.section}</b> ${each.text}${each.advice && html`<br /><span class="muted">${each.advice}</span>`}</span></li>`,
-        )}</ul>`}<//>`
+      ? html`<${Asked} asked=${asked}>${(data) =>
+          html`<p>${data.said.verdict}</p><ul class="findings">${data.findings.map(
+            (each, index) =>
+              html`<li key=${index}><span class=${LEVELS[each.level][1]}><span aria-hidden="true">${LEVELS[each.level][0]}</span><span class="hidden">${each.level}</span></span> <span><b>${each.section}</b> ${each.text}${each.advice && html`<br /><span class="muted">${each.advice}</span>`}</span></li>`,
+          )}</ul>`}<//>`
       : html`<button type="button" onClick=${() => setWanted(true)}>Check the installation</button>`
   }</section>`;
 }
@@ -57,11 +75,11 @@ export function Settings({ keys }) {
   const [text, setText] = useState("");
   return html`<main class="settings-view" tabindex="-1"><h1>Settings</h1>
     <${Theme} /><${Browsers} /><${Doctor} />
-    <section><h2>Configuration</h2><${Asked} asked=${asked}>${(/** @type {any} */ data) => html`
+    <section><h2>Configuration</h2><${Asked} asked=${asked}>${(data) => html`
       <p class="muted">Errands ${data.version} · ${data.home} · change it in ${data.file}, or with <code>errands config set</code></p>
-      <input type="search" aria-label="find a setting" placeholder="find a setting" value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+      <input type="search" aria-label="find a setting" placeholder="find a setting" value=${text} onInput=${(event) => setText(event.target.value)} />
       <div class="table-frame" tabindex="0" role="region" aria-label="settings"><table><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">From</th></tr></thead><tbody>
-      ${data.settings.filter((/** @type {any} */ each) => each.key.includes(text)).map((/** @type {any} */ each) => html`<tr key=${each.key}><td class="id">${each.key}</td><td class="words"><code>${each.value}</code></td><td class="muted">${each.origin}</td></tr>`)}</tbody></table></div>`}<//></section>
+      ${data.settings.filter((each) => each.key.includes(text)).map((each) => html`<tr key=${each.key}><td class="id">${each.key}</td><td class="words"><code>${each.value}</code></td><td class="muted">${each.origin}</td></tr>`)}</tbody></table></div>`}<//></section>
     <section><h2>Keys</h2>${keys}</section>
   </main>`;
 }

@@ -37,12 +37,12 @@ export function SignIn({ onDone }) {
     <h1>errands</h1>
     <p>This browser is not signed in. Type this in a terminal, and open the link that it prints:</p>
     <pre class="command">errands web</pre>
-    <form onSubmit=${(/** @type {any} */ event) => {
+    <form onSubmit=${(event) => {
       event.preventDefault();
       use(code);
     }}>
       <label for="code">Or paste the link or its code</label>
-      <input id="code" value=${code} onInput=${(/** @type {any} */ event) => setCode(event.target.value)} autocomplete="off" spellcheck="false" />
+      <input id="code" value=${code} onInput=${(event) => setCode(event.target.value)} autocomplete="off" spellcheck="false" />
       <div class="buttons"><button class="first" disabled=${busy || !code.trim()}>${busy ? "Signing in …" : "Sign in"}</button></div>
     </form>
     <${Refused} error=${error} />

@@ -6,7 +6,7 @@ import { html } from "../html.js";
 import { useKeys } from "../keys.js";
 import { Log } from "../parts/log.js";
 import { Question } from "../parts/question.js";
-import { Asked, Empty, Progress, Refused, size, State, TaskLink } from "../parts/state.js";
+import { Asked, Empty, Progress, Refused, State, size, TaskLink } from "../parts/state.js";
 import { attempt } from "../parts/toast.js";
 import { Trace } from "../parts/trace.js";
 import { Verbs, verbKeys } from "../parts/verbs.js";
@@ -24,35 +24,34 @@ function tabsOf(task) {
   if (task.schedule) found.push(["schedule", "Schedule"]);
   found.push(["runs", `Runs ${task.runs.length}`]);
   found.push(["trace", "Trace"]);
-  const files = task.runs.reduce((/** @type {number} */ sum, /** @type {any} */ run) => sum + run.files.length, 0);
+  const files = task.runs.reduce((sum, run) => sum + run.files.length, 0);
   if (files) found.push(["files", `Files ${files}`]);
   found.push(["facts", "Facts"]);
   return found;
 }
 
-/** @param {any} props */
 function Questions({ task, me, onAnswered }) {
   const asked = useAsk("/api/questions");
-  const ids = new Set([task.row.id, ...task.proposals.map((/** @type {any} */ row) => row.id)]);
-  return html`<${Asked} asked=${asked}>${(/** @type {any} */ data) => {
-    const mine = data.questions.filter((/** @type {any} */ each) => ids.has(each.task));
+  const ids = new Set([task.row.id, ...task.proposals.map((row) => row.id)]);
+  return html`<${Asked} asked=${asked}>${(data) => {
+    const mine = data.questions.filter((each) => ids.has(each.task));
     if (!mine.length) return html`<${Empty}>Nothing is asked any more.<//>`;
     return mine.map(
-      (/** @type {any} */ each) => html`<${Question} key=${each.id} question=${each} me=${me} title=${each.task !== task.row.id} onAnswered=${() => {
-        asked.reload();
-        onAnswered();
-      }} />`,
+      (each) =>
+        html`<${Question} key=${each.id} question=${each} me=${me} title=${each.task !== task.row.id} onAnswered=${() => {
+          asked.reload();
+          onAnswered();
+        }} />`,
     );
   }}<//>`;
 }
 
-/** @param {any} props */
 function Runs({ task }) {
   if (!task.runs.length) return html`<${Empty}>It has not run yet.<//>`;
   return html`<div class="table-frame" tabindex="0" role="region" aria-label="runs"><table>
     <thead><tr><th scope="col">Run</th><th scope="col">State</th><th scope="col">Why</th><th scope="col">Started</th><th scope="col">Took</th><th scope="col">Output</th><th scope="col">Result</th></tr></thead>
     <tbody>${[...task.runs].reverse().map(
-      (/** @type {any} */ run) => html`<tr key=${run.id}><td><a href="?tab=output&run=${run.number}" onClick=${(/** @type {any} */ event) => {
+      (run) => html`<tr key=${run.id}><td><a href="?tab=output&run=${run.number}" onClick=${(event) => {
         event.preventDefault();
         setQuery({ tab: "output", run: run.number }, false);
       }}>${run.number}</a></td>
@@ -61,35 +60,37 @@ function Runs({ task }) {
     )}</tbody></table></div>`;
 }
 
-/** @param {any} props */
 function Files({ task }) {
-  return html`<ul class="files">${[...task.runs].reverse().flatMap((/** @type {any} */ run) =>
+  return html`<ul class="files">${[...task.runs].reverse().flatMap((run) =>
     run.files.map(
-      (/** @type {string} */ name) => html`<li key=${`${run.id}/${name}`}><span class="muted">run ${run.number}</span> <span class="id">${name}</span><span class="grow"></span>
+      (
+        name,
+      ) => html`<li key=${`${run.id}/${name}`}><span class="muted">run ${run.number}</span> <span class="id">${name}</span><span class="grow"></span>
         <button type="button" class="plain" onClick=${() => attempt(() => download(`${at(task.row.id)}/file${query({ run: run.number, name })}`, name.split("/").pop() || "file"))}>save</button></li>`,
     ),
   )}</ul>`;
 }
 
-/** @param {any} props */
 function Facts({ task }) {
   return html`<dl class="facts">${task.facts.map(
-    (/** @type {any} */ fact, /** @type {number} */ index) => html`<div key=${index}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
+    (fact, index) =>
+      html`<div key=${index}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
   )}</dl>
   ${
     task.children.length > 0 &&
     html`<h2>Started by it</h2><ul class="lines">${task.children.map(
-      (/** @type {any} */ row) => html`<li key=${row.id} class="line-row"><span class="line-main"><${State} state=${row.state} said=${row.said.state} /><${TaskLink} id=${row.id} /><span class="more-words">${row.said.more || row.what}</span></span></li>`,
+      (row) =>
+        html`<li key=${row.id} class="line-row"><span class="line-main"><${State} state=${row.state} said=${row.said.state} /><${TaskLink} id=${row.id} /><span class="more-words">${row.said.more || row.what}</span></span></li>`,
     )}</ul>`
   }`;
 }
 
-/** What is left of a task that was removed: what was asked about it, and answered. @param {any} props */
+/** What is left of a task that was removed: what was asked about it, and answered. */
 function Gone({ id, error }) {
   const audit = useAsk(`/api/audit${query({ limit: 200 })}`);
-  const entries = (audit.data?.entries ?? []).filter((/** @type {any} */ each) => each.task === id);
+  const entries = (audit.data?.entries ?? []).filter((each) => each.task === id);
   return html`<main tabindex="-1"><h1>${id}</h1><${Refused} error=${error} />
-    ${entries.length > 0 && html`<p>It was removed. What was asked about it:</p><ul>${entries.map((/** @type {any} */ each) => html`<li key=${each.id}><pre>${each.command}</pre> ${each.state} ${each.by ? `by ${each.by}` : ""} ${ago(each.answered_at)} ${each.said.outcome}</li>`)}</ul>`}
+    ${entries.length > 0 && html`<p>It was removed. What was asked about it:</p><ul>${entries.map((each) => html`<li key=${each.id}><pre>${each.command}</pre> ${each.state} ${each.by ? `by ${each.by}` : ""} ${ago(each.answered_at)} ${each.said.outcome}</li>`)}</ul>`}
     <p><${Link} to="/tasks">All tasks<//></p></main>`;
 }
 
@@ -103,21 +104,21 @@ export function Task({ id, me }) {
   const wanted = address.get("tab") || "";
   const tab = tabs.some(([name]) => name === wanted) ? wanted : (tabs[0]?.[0] ?? "");
   const number = Number(address.get("run")) || task?.row.run;
-  const run = task?.runs.find((/** @type {any} */ each) => each.number === number);
+  const run = task?.runs.find((each) => each.number === number);
   /** @param {number} step */
   const stepRun = (step) => {
-    const next = task?.runs.find((/** @type {any} */ each) => each.number === number + step);
+    const next = task?.runs.find((each) => each.number === number + step);
     if (next) setQuery({ run: next.number });
   };
   useKeys({
     ...verbKeys(() => task),
     earlier_run: () => stepRun(-1),
     later_run: () => stepRun(1),
-    approve: () => task?.row.question && tab !== "question" ? setQuery({ tab: "question" }) : false,
+    approve: () => (task?.row.question && tab !== "question" ? setQuery({ tab: "question" }) : false),
   });
   if (asked.error && !task && asked.error.status === 404) return html`<${Gone} id=${id} error=${asked.error} />`;
   return html`<main class="task" tabindex="-1">
-    <${Asked} asked=${asked} rows=${6}>${(/** @type {any} */ { row, parent, schedule }) => html`
+    <${Asked} asked=${asked} rows=${6}>${({ row, parent, schedule }) => html`
       <div class="task-head">
         <div class="task-name"><h1>${row.id}</h1><${State} state=${row.state} said=${row.said.state} word=${true} />
           <span class="time">${row.live ? took(row.started_at, null) : took(row.started_at, row.completed_at)}</span><${Progress} percent=${row.percent} /></div>
@@ -127,11 +128,12 @@ export function Task({ id, me }) {
           <span>lane <${Link} to=${`/tasks${query({ lane: row.lane })}`}>${row.lane}<//></span>
           ${row.batch && html`<span>batch <${Link} to=${`/tasks${query({ batch: row.batch })}`}>${row.batch}<//></span>`}
           ${parent && html`<span>started by <${TaskLink} id=${parent.id} /></span>`}
-          ${tab === "output" && task.runs.length > 1 && html`<label>run <select onChange=${(/** @type {any} */ event) => setQuery({ run: event.target.value })}>${[...task.runs].reverse().map((/** @type {any} */ each) => html`<option key=${each.number} value=${each.number} selected=${each.number === number}>${each.number} · ${each.state}</option>`)}</select></label>`}
+          ${tab === "output" && task.runs.length > 1 && html`<label>run <select onChange=${(event) => setQuery({ run: event.target.value })}>${[...task.runs].reverse().map((each) => html`<option key=${each.number} value=${each.number} selected=${each.number === number}>${each.number} · ${each.state}</option>`)}</select></label>`}
         </p>
       </div>
       <div class="tabs" role="tablist" aria-label="parts of the task">${tabs.map(
-        ([name, title]) => html`<button key=${name} id="tab-${name}" type="button" role="tab" aria-selected=${tab === name} aria-controls="tab-panel" onClick=${() => setQuery({ tab: name }, false)}>${title}</button>`,
+        ([name, title]) =>
+          html`<button key=${name} id="tab-${name}" type="button" role="tab" aria-selected=${tab === name} aria-controls="tab-panel" onClick=${() => setQuery({ tab: name }, false)}>${title}</button>`,
       )}</div>
       <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby="tab-${tab}">
         ${tab === "question" && html`<${Questions} task=${task} me=${me} onAnswered=${asked.reload} />`}

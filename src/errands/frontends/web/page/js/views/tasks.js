@@ -18,7 +18,6 @@ const LABELS = /** @type {Record<string, string>} */ ({ clear: "remove", fire: "
 /** A row of the stream as a light one. @param {any} row */
 const light = (row) => ({ ...row, more: row.said.more });
 
-/** @param {any} row */
 function time(row) {
   if (row.state === "running") return took(row.started_at, null);
   if (row.completed_at && !["active", "paused", "pending"].includes(row.state)) return ago(row.completed_at);
@@ -27,14 +26,17 @@ function time(row) {
 
 /** The tasks that match, kept up to date; new ones wait until the reader wants them. @param {string} filters */
 function useTasks(filters) {
-  const [state, setState] = useState(/** @type {any} */ ({ filters: null, rows: [], error: null, fresh: [], hidden: 0 }));
+  const [state, setState] = useState(
+    /** @type {any} */ ({ filters: null, rows: [], error: null, fresh: [], hidden: 0 }),
+  );
   const held = useRef(state);
   held.current = state;
   const quiet = useRef(false); // whether rows may move: nothing is selected, and the list is at its top
   const read = async () => {
     try {
       const answer = await get(`/api/light-tasks${filters}`);
-      const hidden = answer.rows.length || !filters ? 0 : (await get(`/api/tasks${filters}${filters ? "&" : "?"}limit=1`)).hidden;
+      const hidden =
+        answer.rows.length || !filters ? 0 : (await get(`/api/tasks${filters}${filters ? "&" : "?"}limit=1`)).hidden;
       setState({ filters, rows: answer.rows, error: null, fresh: [], hidden });
     } catch (error) {
       setState({ ...held.current, filters, error });
@@ -49,21 +51,31 @@ function useTasks(filters) {
         timer = window.setTimeout(read, 200);
       } else if (name === "gone") {
         const gone = new Set(facts.ids);
-        setState((before) => ({ ...before, rows: before.rows.filter((/** @type {any} */ row) => !gone.has(row.id)) }));
+        setState((before) => ({ ...before, rows: before.rows.filter((row) => !gone.has(row.id)) }));
       } else if (name === "rows") {
-        const changed = new Map(facts.rows.map((/** @type {any} */ row) => [row.id, row]));
-        const known = new Set(held.current.rows.map((/** @type {any} */ row) => row.id));
-        setState((before) => ({ ...before, rows: before.rows.map((/** @type {any} */ row) => (changed.has(row.id) ? light(changed.get(row.id)) : row)) }));
+        const changed = new Map(facts.rows.map((row) => [row.id, row]));
+        const known = new Set(held.current.rows.map((row) => row.id));
+        setState((before) => ({
+          ...before,
+          rows: before.rows.map((row) => (changed.has(row.id) ? light(changed.get(row.id)) : row)),
+        }));
         const others = [...changed.keys()].filter((id) => !known.has(id));
         if (others.length) {
-          get(`/api/light-tasks${filters}${filters ? "&" : "?"}ids=${encodeURIComponent(others.join(","))}`).then(({ rows }) =>
-            setState((before) => {
-              const there = new Set(before.rows.map((/** @type {any} */ row) => row.id));
-              const ids = new Set(rows.map((/** @type {any} */ row) => row.id));
-              const added = [...rows.filter((/** @type {any} */ row) => !there.has(row.id)), ...before.fresh.filter((/** @type {any} */ row) => !ids.has(row.id))];
-              return quiet.current ? { ...before, hidden: 0, rows: [...added, ...before.rows], fresh: [] } : { ...before, fresh: added };
-            }),
-          ).catch(() => {});
+          get(`/api/light-tasks${filters}${filters ? "&" : "?"}ids=${encodeURIComponent(others.join(","))}`)
+            .then(({ rows }) =>
+              setState((before) => {
+                const there = new Set(before.rows.map((row) => row.id));
+                const ids = new Set(rows.map((row) => row.id));
+                const added = [
+                  ...rows.filter((row) => !there.has(row.id)),
+                  ...before.fresh.filter((row) => !ids.has(row.id)),
+                ];
+                return quiet.current
+                  ? { ...before, hidden: 0, rows: [...added, ...before.rows], fresh: [] }
+                  : { ...before, fresh: added };
+              }),
+            )
+            .catch(() => {});
         }
       }
     });
@@ -93,7 +105,12 @@ export function Tasks() {
     setAll(false);
     setCursor(-1);
   }, [filters]);
-  tasks.quiet.current = !selected.size && !all && cursor < 1 && (main.current?.querySelector(".rows")?.scrollTop ?? 0) < 4 && !main.current?.querySelector(".rows:hover");
+  tasks.quiet.current =
+    !selected.size &&
+    !all &&
+    cursor < 1 &&
+    (main.current?.querySelector(".rows")?.scrollTop ?? 0) < 4 &&
+    !main.current?.querySelector(".rows:hover");
   const count = all ? tasks.rows.length : selected.size;
   const clearSelection = () => {
     setSelected(new Set());
@@ -111,7 +128,15 @@ export function Tasks() {
   /** @param {string} verb */
   const batch = async (verb) => {
     const label = LABELS[verb] || verb;
-    if (!count || !(await confirmed(`${label[0].toUpperCase()}${label.slice(1)} ${plural(count, "task")}?`, `Yes, ${label}`, all && filters ? "All that match the filters." : ""))) return;
+    if (
+      !count ||
+      !(await confirmed(
+        `${label[0].toUpperCase()}${label.slice(1)} ${plural(count, "task")}?`,
+        `Yes, ${label}`,
+        all && filters ? "All that match the filters." : "",
+      ))
+    )
+      return;
     const body = { verb, expected: count, ...(all ? { query: given } : { ids: [...selected] }) };
     const done = await attempt(() => post("/api/batch", body));
     if (done) {
@@ -124,7 +149,9 @@ export function Tasks() {
   const move = (to) => {
     const next = Math.max(0, Math.min(tasks.rows.length - 1, to));
     setCursor(next);
-    setTimeout(() => /** @type {HTMLElement | null} */ (main.current?.querySelector(".row.cursor a"))?.focus({ preventScroll: true }));
+    setTimeout(() =>
+      /** @type {HTMLElement | null} */ (main.current?.querySelector(".row.cursor a"))?.focus({ preventScroll: true }),
+    );
   };
   useKeys({
     down: () => move(cursor + 1),
@@ -150,8 +177,10 @@ export function Tasks() {
   });
   const states = (given.state || "").split(",").filter(Boolean);
   /** @param {string} state */
-  const toggleState = (state) => setQuery({ state: (states.includes(state) ? states.filter((each) => each !== state) : [...states, state]).join(",") });
-  /** @param {any} event */
+  const toggleState = (state) =>
+    setQuery({
+      state: (states.includes(state) ? states.filter((each) => each !== state) : [...states, state]).join(","),
+    });
   const type = (event) => {
     const wanted = event.target.value;
     setText(wanted);
@@ -159,7 +188,8 @@ export function Tasks() {
     typing.current = window.setTimeout(() => setQuery({ text: wanted }), 250);
   };
   const draw = useMemo(
-    () => (/** @type {any} */ row) => html`
+    () => (row) =>
+      html`
       <label class="pick"><input type="checkbox" checked=${all || selected.has(row.id)} onChange=${() => toggle(row.id)} /><span class="hidden">select ${row.id}</span></label>
       <${Link} class="row-main" to=${taskPath(row.id)}>
         <${State} state=${row.state} />
@@ -175,7 +205,8 @@ export function Tasks() {
     <div class="filters">
       <input ref=${field} type="search" aria-label="search tasks" placeholder="/ id, description, command or prompt" value=${text} onInput=${type} />
       <div class="chips" role="group" aria-label="states">${STATES.map(
-        (state) => html`<button key=${state} type="button" class="chip" aria-pressed=${states.includes(state)} onClick=${() => toggleState(state)}><${State} state=${state} word=${true} /></button>`,
+        (state) =>
+          html`<button key=${state} type="button" class="chip" aria-pressed=${states.includes(state)} onClick=${() => toggleState(state)}><${State} state=${state} word=${true} /></button>`,
       )}
         ${["shell", "agent"].map((kind) => html`<button key=${kind} type="button" class="chip" aria-pressed=${given.kind === kind} onClick=${() => setQuery({ kind: given.kind === kind ? "" : kind })}>${kind}</button>`)}
         ${others.filter(([name]) => name !== "kind").map(([name, value]) => html`<button key=${name} type="button" class="chip" aria-pressed="true" aria-label="remove the filter ${name}: ${value}" onClick=${() => setQuery({ [name]: "" })}>${name}: ${value} ✕</button>`)}
@@ -199,7 +230,12 @@ export function Tasks() {
       !tasks.error &&
       !tasks.rows.length &&
       (filters
-        ? html`<div class="nothing"><p>Nothing fits. ${tasks.hidden > 0 && `${plural(tasks.hidden, "task")} ${tasks.hidden === 1 ? "is" : "are"} hidden by ${Object.entries(given).map(([name, value]) => `${name}: ${value}`).join(", ")}.`}</p>
+        ? html`<div class="nothing"><p>Nothing fits. ${
+            tasks.hidden > 0 &&
+            `${plural(tasks.hidden, "task")} ${tasks.hidden === 1 ? "is" : "are"} hidden by ${Object.entries(given)
+              .map(([name, value]) => `${name}: ${value}`)
+              .join(", ")}.`
+          }</p>
             <p><button type="button" onClick=${() => go("/tasks")}>Clear the filters</button></p></div>`
         : html`<${Empty}>There are no tasks yet. <${Link} to="/new">Start one<//>.<//>`)
     }
