@@ -6,6 +6,7 @@ BIN := .venv/bin
 VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
 PACKAGES := tools/packages/agents/installed
+PAGE := tools/page/node_modules/installed
 WHEELS := tools/wheels/downloaded
 # Tests wait for processes more than they compute: three at once keep two cores busy. In the order of the folders,
 # because the files with the most tests are not the slow ones, and a slow one must not be left to the end.
@@ -13,7 +14,7 @@ AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site dist lock fmt clean
+.PHONY: help demo test test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,7 +26,12 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt bubblewrap
 	-@tools/apt strace
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/clients --ignore tests/long
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/browser --ignore tests/clients --ignore tests/long
+
+test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromium
+	-@tools/apt chromium
+	@rm -f .pytest_cache/v/cache/lastfailed
+	@$(BIN)/python -m pytest tests/browser
 
 test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, traced commands
 	-@tools/apt bubblewrap
@@ -41,12 +47,15 @@ test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with re
 again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many
 	@$(BIN)/python -m tests.again
 
-check: $(VENV) ## Check style, types, layers and documents
+check: $(VENV) $(PAGE) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check . || { echo "*** run 'make fmt'"; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m errands.frontends.cli.reference --check
+	@PATH="$$PATH:$(CURDIR)/$(BIN)"; cd tools/page && if [ -e node_modules/installed ]; then \
+	node_modules/.bin/biome check --error-on-warnings --config-path . ../../src/errands/frontends/web/page/js \
+	&& node_modules/.bin/tsc && ../vendor --check; fi
 
 bench: $(VENV) ## Measure speed, memory and scale against peers
 	@tools/apt task-spooler
@@ -77,6 +86,10 @@ docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference
 	@$(BIN)/python -m errands.frontends.web.api.reference
 
+screenshots: $(VENV) ## Take the pictures of the web page anew
+	-@tools/apt chromium
+	@$(BIN)/python tools/screenshots
+
 site: $(VENV) ## Build the documentation as a web site in build/site
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site
 
@@ -90,9 +103,10 @@ lock: $(VENV) ## Take the newest versions of all dependencies into tools/lock.tx
 
 fmt: $(VENV) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+	@[ ! -e $(PAGE) ] || tools/page/node_modules/.bin/biome check --write --config-path tools/page src/errands/frontends/web/page/js
 
 clean: ## Remove what the other targets made
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules tools/packages/*/ tools/wheels
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules tools/page/node_modules tools/packages/*/ tools/wheels
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV): pyproject.toml bin/errands tools/venv tools/lock.txt
@@ -103,6 +117,10 @@ $(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
 	@if tools/programs; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
 	else echo '*** OpenCode, Claude Code, Codex, Gemini CLI, the MCP Inspector and the conformance suite could not be installed:' \
 	'the tests that need them are skipped, and counted at the end; tools/programs tries again' >&2; fi
+
+$(PAGE): tools/page/package.json tools/page/package-lock.json tools/page-tools | $(VENV)
+	@if tools/page-tools; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
+	else echo '*** the JavaScript of the web page is not checked; tools/page-tools tries again' >&2; fi
 
 $(PACKAGES): tools/environments $(wildcard tools/packages/*.txt) | $(VENV)
 	@if tools/environments; then touch $@; elif [ "$$CI" = true ]; then exit 1; \

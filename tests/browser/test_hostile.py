@@ -17,23 +17,56 @@ expect.set_options(timeout=WITHIN)
 
 _RUN = ("alert(1)", "window.hacked=1", "document.title='hacked'")
 _SHAPES = (
-    "<script>{0}</script>", "<img src=x onerror={0}>", "<svg onload={0}>", "<svg><script>{0}</script></svg>",
-    "<iframe srcdoc='<script>{0}</script>'></iframe>", "<iframe src=javascript:{0}>", "<body onload={0}>",
-    "<input autofocus onfocus={0}>", "<details open ontoggle={0}>", "<video><source onerror={0}></video>",
-    "<a href=javascript:{0}>click</a>", "javascript:{0}", "javascript:{0}//http://example.org",
-    "data:text/html,<script>{0}</script>", "\"><script>{0}</script>", "'><img src=x onerror={0}>",
-    "</title><script>{0}</script>", "</textarea><script>{0}</script>", "</style><script>{0}</script>",
-    "</pre></div><script>{0}</script>", "--><script>{0}</script>", "]]><script>{0}</script>", "${{{0}}}",
-    "{{{{{0}}}}}", "`;{0};`", "';{0};//", "\\\";{0};//", "<math href=javascript:{0}>CLICK", "<base href=javascript:{0}//>",
-    "<link rel=stylesheet href=data:,*%7bx:expression({0})%7d>", "<meta http-equiv=refresh content=0;url=javascript:{0}>",
-    "<object data=javascript:{0}>", "<embed src=javascript:{0}>", "<form action=javascript:{0}><button>x</button></form>",
-    "<template><script>{0}</script></template>", "<x onclick={0} autofocus tabindex=1>x", "<style>@import 'x';</style>{0}",
-)  # fmt: skip
+    "<script>{0}</script>",
+    "<img src=x onerror={0}>",
+    "<svg onload={0}>",
+    "<svg><script>{0}</script></svg>",
+    "<iframe srcdoc='<script>{0}</script>'></iframe>",
+    "<iframe src=javascript:{0}>",
+    "<body onload={0}>",
+    "<input autofocus onfocus={0}>",
+    "<details open ontoggle={0}>",
+    "<video><source onerror={0}></video>",
+    "<a href=javascript:{0}>click</a>",
+    "javascript:{0}",
+    "javascript:{0}//http://example.org",
+    "data:text/html,<script>{0}</script>",
+    '"><script>{0}</script>',
+    "'><img src=x onerror={0}>",
+    "</title><script>{0}</script>",
+    "</textarea><script>{0}</script>",
+    "</style><script>{0}</script>",
+    "</pre></div><script>{0}</script>",
+    "--><script>{0}</script>",
+    "]]><script>{0}</script>",
+    "${{{0}}}",
+    "{{{{{0}}}}}",
+    "`;{0};`",
+    "';{0};//",
+    '\\";{0};//',
+    "<math href=javascript:{0}>CLICK",
+    "<base href=javascript:{0}//>",
+    "<link rel=stylesheet href=data:,*%7bx:expression({0})%7d>",
+    "<meta http-equiv=refresh content=0;url=javascript:{0}>",
+    "<object data=javascript:{0}>",
+    "<embed src=javascript:{0}>",
+    "<form action=javascript:{0}><button>x</button></form>",
+    "<template><script>{0}</script></template>",
+    "<x onclick={0} autofocus tabindex=1>x",
+    "<style>@import 'x';</style>{0}",
+)
 _ODD = (
-    "{\"__proto__\":{\"hacked\":1}}", "constructor.prototype.hacked", "#code=stolen", "/tasks/../api/sign-out",
-    "%3Cscript%3Ealert(1)%3C/script%3E", "&lt;script&gt;alert(1)&lt;/script&gt;", "&#60;img src=x onerror=alert(1)&#62;",
-    "A" * 300, "שלום עולם", "漢字かな交じり文",
-)  # fmt: skip
+    '{"__proto__":{"hacked":1}}',
+    "constructor.prototype.hacked",
+    "#code=stolen",
+    "/tasks/../api/sign-out",
+    "%3Cscript%3Ealert(1)%3C/script%3E",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "&#60;img src=x onerror=alert(1)&#62;",
+    "A" * 300,
+    "שלום עולם",
+    "漢字かな交じり文",
+)
 TEXTS = [shape.format(run) for run in _RUN for shape in _SHAPES] + list(_ODD)
 
 
@@ -43,7 +76,9 @@ def hostile(web: WebServer) -> dict[str, Any]:
     whole = "\n".join(TEXTS)
     ids = []
     for text in TEXTS:
-        reply = web.post("/api/tasks", {"command": ["printf", "%s\n", text], "description": text, "batch": text[:60]})
+        reply = web.post(
+            "/api/tasks", {"command": ["printf", "%s\n", text], "description": text, "batch": text[:60]}
+        )
         if reply.status == 400:  # not a label
             reply = web.post("/api/tasks", {"command": ["printf", "%s\n", text], "description": text})
         assert reply.status == 201, reply.body
@@ -53,7 +88,9 @@ def hostile(web: WebServer) -> dict[str, Any]:
     found = {
         "failed": web.post("/api/tasks", {"command": program, "description": TEXTS[0]}).json["row"]["id"],
         "agent": web.post("/api/tasks", {"prompt": f"{whole}\nrun `echo '{TEXTS[0]}'`"}).json["row"]["id"],
-        "recurring": web.post("/api/tasks", {"command": ["echo", TEXTS[1]], "description": TEXTS[2], "every": "1h"}).json["row"]["id"],
+        "recurring": web.post(
+            "/api/tasks", {"command": ["echo", TEXTS[1]], "description": TEXTS[2], "every": "1h"}
+        ).json["row"]["id"],
         "proposed": proposed,
         "question": web.get(f"/api/tasks/{proposed}").json["row"]["question"],
     }
@@ -88,14 +125,18 @@ def test_lists_show_every_text_as_text(windows: Windows, web: WebServer, hostile
     assert len(rows) >= 120
     for place in range(0, len(rows) * 40, 600):
         page.locator(".rows").evaluate("(list, place) => list.scrollTo(0, place)", place)
-        page.wait_for_function("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+        page.wait_for_function(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+        )
         seen += str(page.evaluate("() => document.querySelector('main').textContent"))
     missing = [what for what in rows.values() if what not in seen]
     assert missing == []
     assert page.locator("main script, main iframe, main img, main object, main base").count() == 0
 
 
-def test_every_view_shows_hostile_text_as_text(windows: Windows, web: WebServer, hostile: dict[str, Any]) -> None:
+def test_every_view_shows_hostile_text_as_text(
+    windows: Windows, web: WebServer, hostile: dict[str, Any]
+) -> None:
     page = windows.open("/")
     task = hostile["failed"]
     for path, wanted in {
@@ -116,7 +157,10 @@ def test_every_view_shows_hostile_text_as_text(windows: Windows, web: WebServer,
     }.items():
         assert wanted in shown(page, path), (path, wanted)
         assert page.locator("main script, main iframe, main img, main object, main base").count() == 0, path
-    for path in ("/tasks/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/tasks?text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&batch=%22%3E%3Csvg%20onload%3Dalert(1)%3E"):
+    for path in (
+        "/tasks/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+        "/tasks?text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&batch=%22%3E%3Csvg%20onload%3Dalert(1)%3E",
+    ):
         assert "<" in shown(page, path)
 
 
@@ -127,7 +171,9 @@ def test_output_shows_every_text(windows: Windows, web: WebServer, hostile: dict
     height = page.locator(".log").evaluate("(log) => log.scrollHeight")
     for place in range(0, height + 400, 400):
         page.locator(".log").evaluate("(log, place) => log.scrollTo(0, place)", place)
-        page.wait_for_function("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+        page.wait_for_function(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+        )
         seen += "\n".join(page.locator(".log .line").all_inner_texts())
     missing = [text for text in TEXTS if len(text) < 150 and text not in seen]
     assert missing == [], json.dumps(missing)

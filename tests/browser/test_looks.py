@@ -21,9 +21,12 @@ async () => (await axe.run(document, { resultTypes: ["violations"] })).violation
   .filter((each) => ["serious", "critical"].includes(each.impact))
   .map((each) => [each.id, each.nodes.slice(0, 5).map((node) => node.html.slice(0, 200))])
 """
-_TOO_WIDE = "() => document.scrollingElement.scrollWidth - Math.ceil(document.body.getBoundingClientRect().width)"
+_TOO_WIDE = (
+    "() => document.scrollingElement.scrollWidth - Math.ceil(document.body.getBoundingClientRect().width)"
+)
 VIEWS = (
-    "/", "/tasks", "/tasks?state=failed&text=none", "/timeline?window=15m", "/agents", "/schedules", "/notices",
+    "/", "/tasks", "/tasks?state=failed&text=none", "/timeline?window=15m", "/agents", "/schedules",
+    "/notices",
     "/figures", "/new", "/new?kind=agent", "/settings", "/ask/{question}",
     "/tasks/{failed}", "/tasks/{failed}?tab=runs", "/tasks/{failed}?tab=trace", "/tasks/{failed}?tab=facts",
     "/tasks/{proposed}", "/tasks/{agent}", "/tasks/{recurring}?tab=schedule", "/tasks/not-there",
@@ -33,7 +36,9 @@ VIEWS = (
 @pytest.fixture(scope="module")
 def names(web: WebServer) -> dict[str, Any]:
     """Tasks of every kind, by what they are."""
-    colours = "".join(f"\\033[{code}mcolour {code}\\033[0m " for code in (*range(30, 38), *range(90, 98), 41, 7))
+    colours = "".join(
+        f"\\033[{code}mcolour {code}\\033[0m " for code in (*range(30, 38), *range(90, 98), 41, 7)
+    )
     proposed = web.propose("rm -rf /nowhere/x")
     agent = web.post("/api/tasks", {"prompt": "run `echo hi`"}).json["row"]["id"]
     return {
@@ -58,7 +63,9 @@ def settled(page: Page) -> None:
 def test_no_view_has_a_serious_barrier_or_scrolls_sideways(
     windows: Windows, names: dict[str, Any], theme: str, width: int
 ) -> None:
-    page = windows.open("/", color_scheme=theme, viewport={"width": width, "height": 800}, reduced_motion="reduce")
+    page = windows.open(
+        "/", color_scheme=theme, viewport={"width": width, "height": 800}, reduced_motion="reduce"
+    )
     source, found = AXE.read_text(), {}
     for view in VIEWS:
         page.goto(view.format(**names))

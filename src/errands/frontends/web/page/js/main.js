@@ -26,8 +26,8 @@ const VIEWS = [
   ["/", "Now", Now],
   ["/tasks", "Tasks", Tasks],
   ["/timeline", "Timeline", Timeline],
-  ["/agents", "Agents", Agents],
   ["/schedules", "Schedules", Schedules],
+  ["/agents", "Agents", Agents],
   ["/notices", "Notices", Notices],
   ["/figures", "Figures", Figures],
 ];

@@ -3,6 +3,7 @@ import { query } from "../api.js";
 import { clock, now, short, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useEffect, useRef, useState } from "../html.js";
+import { useKeys } from "../keys.js";
 import { Asked, colour, Empty, plural, State, sign, TaskLink } from "../parts/state.js";
 import { go, setQuery, taskPath, useAddress } from "../router.js";
 
@@ -79,6 +80,15 @@ export function Timeline() {
     addEventListener("resize", measure);
     return () => removeEventListener("resize", measure);
   }, []);
+  const zoom = (by) => {
+    const names = Object.keys(WINDOWS);
+    setQuery({ window: names[Math.max(0, Math.min(names.length - 1, names.indexOf(wanted) + by))] });
+  };
+  useKeys({
+    zoom_in: () => zoom(-1),
+    zoom_out: () => zoom(1),
+    group: () => setQuery({ group: GROUPS[(GROUPS.indexOf(group || "lane") + 1) % GROUPS.length] }),
+  });
   const end = step || until;
   const asked = useAsk(
     `/api/timeline${query({ since: new Date(end - span).toISOString(), until: new Date(end).toISOString(), group, width: Math.min(600, Math.max(10, Math.floor(width / 4))) })}`,

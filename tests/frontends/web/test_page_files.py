@@ -1,0 +1,80 @@
+"""The files of the page: libraries as npm has them, the keys of the terminal, and nothing that writes HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from errands.frontends.tools.keys import KEYS
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "src/errands/frontends/web/page"
+TOOLS = ROOT / "tools" / "page"
+OURS = sorted(PAGE.glob("js/**/*.js"))
+# Names of keys: here as browsers call them.
+_NAMES = {
+    "down": "ArrowDown",
+    "up": "ArrowUp",
+    "home": "Home",
+    "end": "End",
+    "enter": "Enter",
+    "escape": "Escape",
+}
+
+pytestmark = pytest.mark.spec("X8")
+
+
+def test_the_libraries_have_the_versions_of_the_lock_and_their_licences() -> None:
+    locked = json.loads((TOOLS / "package-lock.json").read_text())["packages"]
+    licences = (PAGE / "vendor/LICENSES.txt").read_text()
+    for name in ("preact", "htm"):
+        version = locked[f"node_modules/{name}"]["version"]
+        assert re.search(rf"^{name} {re.escape(version)}$", licences, re.MULTILINE), name
+    assert "The MIT License" in licences
+    assert "Apache License" in licences
+
+
+@pytest.mark.skipif(not (TOOLS / "node_modules").is_dir(), reason="not installed: npm ci --prefix tools/page")
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
+def test_the_libraries_are_copies() -> None:
+    done = subprocess.run([ROOT / "tools/vendor", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_page_has_the_keys_of_the_terminal() -> None:
+    found = re.findall(r'\[((?:"[^"]+"(?:, )?)+)\],\s*"(\w+)",\s*"(\w+)",', (PAGE / "js/keys.js").read_text())
+    page = {(action, place): set(json.loads(f"[{keys}]")) for keys, action, place in found}
+    terminal = {(key.action, key.place): {_NAMES.get(each, each) for each in key.keys} for key in KEYS}
+    assert len(page.keys() & terminal.keys()) >= 30
+    for (action, place), keys in page.items():
+        if (action, place) in terminal:
+            assert keys <= terminal[action, place], action
+        else:  # what only the page does has a key that nothing else has
+            assert not [other for other in terminal.values() if other & keys], action
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc"],
+)
+def test_nothing_makes_html_of_text(word: str) -> None:
+    assert OURS
+    assert [str(each) for each in OURS if word in each.read_text()] == []
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    for path in [*OURS, *PAGE.glob("css/*.css"), PAGE / "index.html"]:
+        assert not re.search(
+            r"(https?:)?//[a-z0-9.-]+\.[a-z]{2,}",
+            re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE),
+        ), path
+
+
+def test_no_file_is_too_long() -> None:
+    for path in [*OURS, *PAGE.glob("css/*.css")]:
+        assert len(path.read_text().splitlines()) <= 400, path
