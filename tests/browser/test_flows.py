@@ -61,7 +61,7 @@ def test_a_running_task_is_cancelled_after_a_question(windows: Windows, web: Web
 
 
 def test_a_question_is_approved_at_the_desk(windows: Windows, web: WebServer) -> None:
-    task = web.propose("--name", "desk", "--", "git push --force origin main")
+    task = web.propose("--name", "desk", "--", "git", "push", "--force", "origin", "main")
     page = windows.open("/")
     card = page.locator(".question", has_text=task)
     expect(card).to_contain_text("git push --force origin main")
@@ -78,7 +78,7 @@ def test_an_approval_on_a_phone_needs_the_whole_text_in_view_and_at_most_three_t
     windows: Windows, web: WebServer
 ) -> None:
     lines = "\n".join(f"echo step {number} && make install" for number in range(80))
-    task = web.propose("--name", "long", "--", f"sudo sh -c '{lines}'")
+    task = web.propose("--name", "long", "--", "sudo", "sh", "-c", lines)
     number = web.get(f"/api/tasks/{task}").json["row"]["question"]
     page = windows.open(f"/ask/{number}", viewport=PHONE, has_touch=True, is_mobile=True)
     approve = page.get_by_role("button", name="Approve", exact=True)
@@ -105,7 +105,7 @@ def test_an_approval_on_a_phone_needs_the_whole_text_in_view_and_at_most_three_t
 
 
 def test_a_question_is_rejected_with_a_note_by_keys_alone(windows: Windows, web: WebServer) -> None:
-    task = web.propose("--name", "keys", "--", "rm -rf /nowhere/at/all")
+    task = web.propose("--name", "keys", "--", "rm", "-rf", "/nowhere/at/all")
     number = web.get(f"/api/tasks/{task}").json["row"]["question"]
     page = windows.open(f"/ask/{number}")
     expect(page.get_by_role("button", name="Reject")).to_be_visible()

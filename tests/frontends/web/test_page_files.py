@@ -1,4 +1,4 @@
-"""The files of the page: libraries as npm has them, the keys of the terminal, and nothing that writes HTML."""
+"""The files of the page: libraries as npm has them, the keys of the terminal, and nothing that makes HTML."""
 
 from __future__ import annotations
 
