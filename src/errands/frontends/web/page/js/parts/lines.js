@@ -2,7 +2,7 @@
 import { laidOut, PLAIN } from "./ansi.js";
 
 const LONGEST = 10_000; // characters of a row that is not wrapped
-const MOST = 1 << 20; // characters that are kept; what is far from the reader is let go
+const MOST = 1 << 19; // characters that are kept; what is far from the reader is let go
 
 /** @typedef {{ offset: number, next_offset: number, missing: number, end: number, live: boolean, text: string }} Part */
 

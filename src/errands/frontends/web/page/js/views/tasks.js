@@ -13,6 +13,7 @@ import { go, Link, setQuery, taskPath, useAddress } from "../router.js";
 const FILTERS = ["state", "kind", "text", "batch", "lane", "parent", "since"];
 const STATES = ["proposed", "pending", "running", "completed", "failed", "cancelled", "skipped", "active", "paused"];
 const VERBS = ["cancel", "restart", "pause", "unpause", "fire", "clear"];
+const FIRST = 200; // rows that are read before the others
 const LABELS = /** @type {Record<string, string>} */ ({ clear: "remove", fire: "run now" });
 
 /** A row of the stream as a light one. @param {any} row */
@@ -27,19 +28,39 @@ function time(row) {
 /** The tasks that match, kept up to date; new ones wait until the reader wants them. @param {string} filters */
 function useTasks(filters) {
   const [state, setState] = useState(
-    /** @type {any} */ ({ filters: null, rows: [], error: null, fresh: [], hidden: 0 }),
+    /** @type {any} */ ({ filters: null, rows: [], error: null, fresh: [], hidden: 0, isWhole: false }),
   );
   const held = useRef(state);
   held.current = state;
   const quiet = useRef(false); // whether rows may move: nothing is selected, and the list is at its top
+  const turn = useRef(0);
   const read = async () => {
+    turn.current += 1;
+    const mine = turn.current;
+    const page = (more) => get(`/api/light-tasks${filters}${filters ? "&" : "?"}${more}`);
     try {
-      const answer = await get(`/api/light-tasks${filters}`);
+      // What fits on the screen first; thousands of others take a moment.
+      const first = await page(`limit=${FIRST}`);
       const hidden =
-        answer.rows.length || !filters ? 0 : (await get(`/api/tasks${filters}${filters ? "&" : "?"}limit=1`)).hidden;
-      setState({ filters, rows: answer.rows, error: null, fresh: [], hidden });
+        first.rows.length || !filters ? 0 : (await get(`/api/tasks${filters}${filters ? "&" : "?"}limit=1`)).hidden;
+      if (mine !== turn.current) return;
+      const isKnown = held.current.filters === filters && held.current.rows.length > first.rows.length;
+      if (!first.before || !isKnown) {
+        setState({ filters, rows: first.rows, error: null, fresh: [], hidden, isWhole: !first.before });
+      }
+      if (!first.before) return;
+      const rest = await page(`before=${encodeURIComponent(first.before)}`);
+      if (mine !== turn.current) return;
+      const rows = [...first.rows, ...rest.rows];
+      setState((before) => {
+        const newer = new Map(isKnown ? [] : before.rows.map((row) => [row.id, row]));
+        const ids = new Set(rows.map((row) => row.id));
+        const added = isKnown ? [] : before.rows.filter((row) => !ids.has(row.id));
+        const all = [...added, ...rows.map((row) => newer.get(row.id) || row)];
+        return { ...before, filters, rows: all, error: null, fresh: [], hidden: 0, isWhole: true };
+      });
     } catch (error) {
-      setState({ ...held.current, filters, error });
+      if (mine === turn.current) setState({ ...held.current, filters, error });
     }
   };
   useEffect(() => {
@@ -64,6 +85,8 @@ function useTasks(filters) {
           get(`/api/light-tasks${filters}${filters ? "&" : "?"}ids=${encodeURIComponent(others.join(","))}`)
             .then(({ rows }) =>
               setState((before) => {
+                if (before.filters !== filters) return before;
+
                 const there = new Set(before.rows.map((row) => row.id));
                 const ids = new Set(rows.map((row) => row.id));
                 const added = [
@@ -164,7 +187,7 @@ export function Tasks() {
       if (tasks.rows[cursor]) toggle(tasks.rows[cursor].id);
       move(cursor + 1);
     },
-    select_all: () => (all ? clearSelection() : setAll(true)),
+    select_all: () => (all ? clearSelection() : tasks.isWhole && setAll(true)),
     cancel: () => (count ? void batch("cancel") : false),
     restart: () => (count ? void batch("restart") : false),
     clear: () => (count ? void batch("clear") : false),
@@ -216,10 +239,10 @@ export function Tasks() {
       ${
         count
           ? html`<b>${plural(count, "task")} selected</b>
-          ${!all && html`<button type="button" class="plain" onClick=${() => setAll(true)}>all ${tasks.rows.length.toLocaleString("en")} that match</button>`}
+          ${!all && tasks.isWhole && html`<button type="button" class="plain" onClick=${() => setAll(true)}>all ${tasks.rows.length.toLocaleString("en")} that match</button>`}
           <button type="button" class="plain" onClick=${clearSelection}>none</button><span class="grow"></span>
           <span class="buttons">${VERBS.map((verb) => html`<button key=${verb} type="button" class=${["cancel", "clear"].includes(verb) ? "careful" : ""} onClick=${() => batch(verb)}>${LABELS[verb] || verb}</button>`)}</span>`
-          : html`<span class="muted">${tasks.isLoading ? "" : plural(tasks.rows.length, "task")}</span>
+          : html`<span class="muted">${tasks.isLoading || !tasks.isWhole ? "" : plural(tasks.rows.length, "task")}</span>
           ${tasks.fresh.length > 0 && html`<button type="button" class="fresh" onClick=${tasks.showFresh}>${tasks.fresh.length} new</button>`}`
       }
     </div>
