@@ -30,6 +30,22 @@ BREAKAGES = [
         test="frontends/web/test_security.py::test_it_is_so_that",
     ),
     Breakage(
+        "X8",
+        "the page has another key than the terminal",
+        file="frontends/web/page/js/keys.js",
+        old='[["c"], "cancel"',
+        new='[["k"], "cancel"',
+        test="frontends/web/test_page_files.py::test_the_page_has_the_keys_of_the_terminal",
+    ),
+    Breakage(
+        "X8",
+        "the page makes HTML of a text",
+        file="frontends/web/page/js/parts/toast.js",
+        old="  show = setSaid;",
+        new="  show = (said) => { document.body.innerHTML = said.text; };",
+        test="frontends/web/test_page_files.py::test_nothing_makes_html_of_text",
+    ),
+    Breakage(
         "X24",
         "a parameter that the table does not list is ignored",
         file="frontends/web/api/reading.py",
