@@ -117,6 +117,25 @@ def test_a_question_is_rejected_with_a_note_by_keys_alone(windows: Windows, web:
     assert (entry["state"], entry["note"]) == ("refused", "not today")
 
 
+def test_a_key_answers_no_question_that_only_happens_to_be_on_the_screen(
+    windows: Windows, web: WebServer
+) -> None:
+    tasks = [web.propose("--name", name, "--", "sh", f"/nowhere/{name}.sh") for name in ("one", "two")]
+    page = windows.open("/")
+    for task in tasks:
+        card = page.locator(".question", has_text=task)
+        card.scroll_into_view_if_needed()
+        expect(card.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    page.keyboard.press("y")  # shows one of them alone
+    expect(page).to_have_url(re.compile(r"/ask/\d+$"))
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    assert {web.get(f"/api/tasks/{task}").json["row"]["state"] for task in tasks} == {"proposed"}
+    page.keyboard.press("y")
+    expect(page.locator(".answered")).to_contain_text("approved")
+    states = [web.get(f"/api/tasks/{task}").json["row"]["state"] for task in tasks]
+    assert states.count("proposed") == 1
+
+
 def test_an_agent_is_resumed(windows: Windows, web: WebServer) -> None:
     task = web.post("/api/tasks", {"prompt": "run `echo hi`"}).json["row"]["id"]
     page = windows.open(f"/tasks/{task}")

@@ -72,10 +72,15 @@ export function useKeys(actions) {
 const isTyping = (target) =>
   target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
 
+let isAsking = false;
+/** While a dialog is open, or about to be, it has the keys. @param {boolean} asks */
+export function setAsking(asks) {
+  isAsking = asks;
+}
+
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-  const dialog = document.querySelector("dialog[open]");
-  if (dialog) return; // it has keys of its own
+  if (isAsking) return;
   if (isTyping(event.target)) {
     if (event.key === "Escape") /** @type {HTMLElement} */ (event.target).blur();
     return;

@@ -60,7 +60,7 @@ function Bar() {
   useTick();
   if (begun && !live) {
     const wait = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
-    return html`<div class="bar wait" role="alert"><span>Not live since ${clock(since)}, ${wait ? `trying again in ${wait} s` : "trying again"}.</span>
+    return html`<div class="bar wait" role="alert"><span>Not live since ${clock(since)}<span aria-hidden="true">, ${wait ? `trying again in ${wait} s` : "trying again"}</span>.</span>
       <button type="button" class="plain" onClick=${retry}>Try now</button></div>`;
   }
   if (daemon && !daemon.live) {

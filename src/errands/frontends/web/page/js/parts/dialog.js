@@ -1,5 +1,6 @@
 // Questions of the page itself: what cannot be taken back asks first, and what needs a text gets one.
 import { html, useEffect, useRef, useState } from "../html.js";
+import { setAsking } from "../keys.js";
 
 /** @type {(asked: any) => void} */
 let open = () => {};
@@ -20,6 +21,7 @@ export function Dialog() {
   const [text, setText] = useState("");
   const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
   open = (next) => {
+    setAsking(true);
     setText("");
     setAsked(next);
   };
@@ -28,6 +30,7 @@ export function Dialog() {
   }, [asked]);
   if (!asked) return null;
   const end = (answer) => {
+    setAsking(false);
     box.current?.close();
     setAsked(null);
     asked.done(answer);
@@ -35,7 +38,10 @@ export function Dialog() {
   const isReady = !asked.label || asked.may_be_empty || text.trim() !== "";
   const submit = (event) => {
     event.preventDefault();
-    if (isReady) end(asked.label ? text : "");
+    // What the field says, as the last key may not be drawn yet.
+    const field = /** @type {HTMLInputElement | null} */ (document.getElementById("dialog-text"));
+    const said = field?.value ?? "";
+    if (!asked.label || asked.may_be_empty || said.trim()) end(said);
   };
   const press = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
@@ -46,7 +52,7 @@ export function Dialog() {
     onInput: (event) => setText(event.target.value),
     autofocus: true,
   };
-  return html`<dialog ref=${box} class=${asked.yes ? "" : "wide"} aria-labelledby="dialog-title" onCancel=${() => end(null)} onClose=${() => asked && setAsked(null)}>
+  return html`<dialog ref=${box} class=${asked.yes ? "" : "wide"} aria-labelledby="dialog-title" onCancel=${() => end(null)}>
     <form onSubmit=${submit}>
       <h2 id="dialog-title">${asked.title}</h2>
       ${asked.more && html`<div class="dialog-more">${asked.more}</div>`}

@@ -41,13 +41,14 @@ function useSeen(id) {
   return { card, end, seen, ready: seen && still };
 }
 
-/** @param {{ question: any, onAnswered: () => void, title?: boolean, me: any }} props */
-export function Question({ question, onAnswered, title = true, me }) {
+/** @param {{ question: any, onAnswered: () => void, title?: boolean, me: any, alone?: boolean }} props */
+export function Question({ question, onAnswered, title = true, me, alone = false }) {
   useTick();
   const { card, end, seen, ready } = useSeen(question.id);
   const [yes, setYes] = useState("");
   const [note, setNote] = useState(/** @type {string | null} */ (null));
   const [busy, setBusy] = useState(false);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const mayApprove = ready && !busy && (!question.lasting || yes.trim().toLowerCase() === "yes");
   const shown = { question: question.id, digest: question.digest };
 
@@ -66,12 +67,22 @@ export function Question({ question, onAnswered, title = true, me }) {
     else if (mayApprove) answer("approve", { answer: name });
     return true;
   };
-  const reject = () => setNote(note ?? "");
+  const reject = () => {
+    setNote(note ?? "");
+    // At once: what is typed next belongs to the note, and must not be taken for keys.
+    if (form.current) {
+      form.current.hidden = false;
+      form.current.querySelector("input")?.focus();
+    }
+    return true;
+  };
+  // With several on the screen, a key is for the one that has the focus.
+  const isMine = () => alone || Boolean(card.current?.contains(document.activeElement));
   useKeys({
-    approve: () => approve("once"),
-    approve_task: () => approve("task"),
-    approve_always: () => approve("always"),
-    reject,
+    approve: () => isMine() && approve("once"),
+    approve_task: () => isMine() && approve("task"),
+    approve_always: () => isMine() && approve("always"),
+    reject: () => isMine() && reject(),
   });
   if (me && !me.can_approve) {
     return html`<article class="question" ref=${card}><p>${me.said.why_not}</p><div ref=${end}></div></article>`;
@@ -97,33 +108,32 @@ export function Question({ question, onAnswered, title = true, me }) {
     <div class="answers">
       ${!seen && html`<p class="muted" role="status">Read on to its end; then it can be approved.</p>`}
       ${
-        note === null
-          ? html`
-            ${
-              question.lasting &&
-              html`<label class="yes">It cannot be undone. Type <b>yes</b> to approve:
-                <input value=${yes} onInput=${(event) => setYes(event.target.value)} autocomplete="off" autocapitalize="none" size="5" /></label>`
-            }
-            <div class="buttons">
-              ${once && html`<button type="button" class="approve" disabled=${!mayApprove} onClick=${() => approve("once")}>Approve</button>`}
-              <button type="button" class="reject" disabled=${busy} onClick=${reject}>Reject</button>
-            </div>
-            ${
-              wide.length > 0 &&
-              html`<details><summary>More answers</summary>
-              <div class="buttons">${wide.map((each) => html`<button key=${each.name} type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button>`)}</div>
-            </details>`
-            }`
-          : html`<form onSubmit=${(event) => {
-              event.preventDefault();
-              answer("reject", { note });
-            }}>
-            <label>Why not? A note for who asked (may be empty)
-              <input value=${note} onInput=${(event) => setNote(event.target.value)} autocomplete="off" maxlength="2000" autofocus /></label>
-            <div class="buttons"><button class="reject" disabled=${busy}>Reject</button>
-              <button type="button" onClick=${() => setNote(null)}>Back</button></div>
-          </form>`
+        note === null &&
+        html`${
+          question.lasting &&
+          html`<label class="yes">It cannot be undone. Type <b>yes</b> to approve:
+            <input value=${yes} onInput=${(event) => setYes(event.target.value)} autocomplete="off" autocapitalize="none" size="5" /></label>`
+        }
+        <div class="buttons">
+          ${once && html`<button type="button" class="approve" disabled=${!mayApprove} onClick=${() => approve("once")}>Approve</button>`}
+          <button type="button" class="reject" disabled=${busy} onClick=${reject}>Reject</button>
+        </div>
+        ${
+          wide.length > 0 &&
+          html`<details><summary>More answers</summary>
+            <div class="buttons">${wide.map((each) => html`<button key=${each.name} type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button>`)}</div>
+          </details>`
+        }`
       }
+      <form ref=${form} hidden=${note === null} onSubmit=${(event) => {
+        event.preventDefault();
+        answer("reject", { note: event.currentTarget.elements.note.value });
+      }}>
+        <label>Why not? A note for who asked (may be empty)
+          <input name="note" value=${note ?? ""} onInput=${(event) => setNote(event.target.value)} autocomplete="off" maxlength="2000" /></label>
+        <div class="buttons"><button class="reject" disabled=${busy}>Reject</button>
+          <button type="button" onClick=${() => setNote(null)}>Back</button></div>
+      </form>
     </div>
   </article>`;
 }

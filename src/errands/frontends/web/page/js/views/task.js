@@ -38,7 +38,7 @@ function Questions({ task, me, onAnswered }) {
     if (!mine.length) return html`<${Empty}>Nothing is asked any more.<//>`;
     return mine.map(
       (each) =>
-        html`<${Question} key=${each.id} question=${each} me=${me} title=${each.task !== task.row.id} onAnswered=${() => {
+        html`<${Question} key=${each.id} alone=${mine.length === 1} question=${each} me=${me} title=${each.task !== task.row.id} onAnswered=${() => {
           asked.reload();
           onAnswered();
         }} />`,
