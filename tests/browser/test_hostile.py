@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -71,7 +72,7 @@ TEXTS = [shape.format(run) for run in _RUN for shape in _SHAPES] + list(_ODD)
 
 
 @pytest.fixture(scope="module")
-def hostile(web: WebServer) -> dict[str, Any]:
+def hostile(web: WebServer) -> Iterator[dict[str, Any]]:
     """Tasks of every kind, full of such texts."""
     whole = "\n".join(TEXTS)
     ids = []
@@ -100,7 +101,9 @@ def hostile(web: WebServer) -> dict[str, Any]:
         while (row := web.get(f"/api/tasks/{each}").json["row"])["live"]:
             assert time.monotonic() < deadline, row
             time.sleep(0.05)
-    return found
+    yield found
+    for name in ("agent", "recurring", "proposed"):
+        web.post(f"/api/tasks/{found[name]}/cancel")
 
 
 def shown(page: Page, path: str) -> str:
