@@ -143,7 +143,7 @@ class Suite:
         return _told(await engine.wait(view.id))
 
     async def protocol_error_job(self, engine: EngineApi, caller: Caller) -> Reply:
-        await asyncio.sleep(_A_WHILE)
+        await _wait(engine, caller)
         raise RuntimeError("what nobody has thought of")
 
     async def test_tool_with_task(self, engine: EngineApi, caller: Caller, name: str = "") -> Reply:
@@ -151,12 +151,12 @@ class Suite:
         return _told(await engine.wait(view.id))
 
     async def confirm_delete(self, engine: EngineApi, caller: Caller, filename: str = "") -> Reply:
-        await asyncio.sleep(_A_WHILE)
+        await _wait(engine, caller)
         view = await _delete(engine, caller, filename)
         return _told(view if view.state == "proposed" else await engine.wait(view.id))
 
     async def multi_input(self, engine: EngineApi, caller: Caller) -> Reply:
-        await asyncio.sleep(_A_WHILE)
+        await _wait(engine, caller)
         return _told(await _delete(engine, caller, "one"), await _delete(engine, caller, "two"))
 
     async def test_input_required_result_multi_round(self, engine: EngineApi, caller: Caller) -> Reply:
@@ -201,6 +201,12 @@ class Suite:
 
     async def test_elicitation_sep1330_enums(self, engine: EngineApi, caller: Caller, **given: Any) -> Reply:
         return Reply(text=f"chosen: {given}")
+
+
+async def _wait(engine: EngineApi, caller: Caller) -> None:
+    """Wait for a task so long that the call becomes a task of the protocol."""
+    view = await engine.submit(f"sleep {_A_WHILE:g}", parent=caller.session, door=caller.door)
+    await engine.wait(view.id)
 
 
 async def _delete(engine: EngineApi, caller: Caller, name: str) -> View:
