@@ -14,6 +14,7 @@ import stat
 from errands.model.errors import HomeError
 from errands.model.record import record
 from errands.ports.own_file import open_file
+from errands.ports.rundir import scratch_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,11 +172,6 @@ def loose_parent(path: str) -> str:
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             return above
     return ""
-
-
-def scratch_of(run_directory: str, shim: int) -> str:
-    """Return the directory that runs which may only read can write to, one per shim."""
-    return f"{os.path.dirname(os.path.dirname(run_directory))}/scratch/{shim}"
 
 
 def lock_note(pid: int, facts: dict[str, Any]) -> bytes:

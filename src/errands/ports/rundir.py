@@ -35,13 +35,9 @@ if TYPE_CHECKING:
     Word = str | int | float
 
 LOG, TAIL = "output.log", "output.tail"
-PROGRESS = "progress"
-CONTROL = "control"
-WAIT = "held"
+PROGRESS, CONTROL, WAIT = "progress", "control", "held"
 PAUSE, PAUSED = "pause", "paused"
-SPEECH = "speech"
-EVENT_FILE = "event.json"
-FILES = "files"
+SPEECH, EVENT_FILE, FILES = "speech", "event.json", "files"
 VERSION = 2  # of the run record; since 2 its shim looks at the pause when it gets SIGUSR1
 TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never run
 
@@ -49,9 +45,6 @@ NOTE_SIZE = 64  # bytes before the ring buffer itself
 _OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", PAUSE, PAUSED, SPEECH, EVENT_FILE)
 _STARTED = b"# started "
 LONGEST_HEADER = 1 << 20
-
-
-# The directory as a whole.
 
 
 def create(directory: str, header: bytes) -> None:
@@ -398,3 +391,8 @@ def note_paused(directory: str, is_paused: bool) -> None:
 
 def is_paused(directory: str) -> bool:
     return os.path.lexists(f"{directory}/{PAUSED}")
+
+
+def scratch_of(run_directory: str, shim: int) -> str:
+    """Return the directory that runs which may only read can write to, one per shim."""
+    return f"{os.path.dirname(os.path.dirname(run_directory))}/scratch/{shim}"

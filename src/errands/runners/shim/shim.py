@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 
-from errands.ports.home import daemon_pid, scratch_of
+from errands.ports.rundir import scratch_of
 from errands.runners.shim.run import Run
 from errands.runners.shim.run_record_writer import BusyError, RefusedError
 from errands.runners.shim.wire import Frames, frame
@@ -126,6 +126,8 @@ class Shim:
         found = [pid for pid in below if self.system.is_alive(pid)]
         if not found or self._run is None:
             return found
+        from errands.ports.home import daemon_pid  # few runs leave processes behind
+
         daemon = daemon_pid(self._run.directory)
         if daemon not in found:
             return found

@@ -20,7 +20,7 @@ if __name__ == "__main__":
         sys.modules[_name] = type(sys)(_name)
         sys.modules[_name].__path__ = [_path]
 
-from errands.ports.home import scratch_of
+from errands.ports.rundir import scratch_of
 from errands.runners.output.capped_log import Log
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from errands.runners.system.system import System
 
 MOST_FILES = 1 << 20
-_PREWARM_RUNS = 20  # the interpreter specialises code that ran eight times; beyond 20 nothing more is saved
+_PREWARM_RUNS = 24  # the interpreter specialises code that ran eight times; beyond 24 nothing more is saved
 
 
 class Zygote:
