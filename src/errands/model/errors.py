@@ -129,6 +129,18 @@ class DaemonError(ErrandsError):
     """The daemon cannot be started or reached."""
 
 
+class FleetError(ErrandsError):
+    """The fleet cannot be used."""
+
+
+class FleetUnreachable(FleetError):
+    """The fleet's database does not answer now; what was asked may or may not have been done."""
+
+
+class FleetTooNew(FleetError):
+    """The fleet's tables were written by a newer version of Errands."""
+
+
 # Agents and their sessions, some in the exact words that callers know
 
 SESSION_GONE = "Session expired or was deleted. Start a new background_task to continue."

@@ -1,0 +1,258 @@
+"""The fleet: what homes on several hosts agree on, and nothing more.
+
+Every host stays a home of its own, with its store, its daemon and its shims. The fleet knows which hosts
+there are, which of them may run what, and what became of it. A run that is placed on another host is offered
+here by the home that has the task, taken by a host, carried out there as an ordinary task, and finished here.
+
+Every write of a host names its epoch, and every write about a run names the attempt as well. A write that
+names an old one is refused and changes nothing, so a host that was given up cannot overwrite what came after
+it. Times are compared by the clock of the fleet alone, or by one host's own clock; never between two hosts.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from typing import Any, Literal, Protocol
+
+    # What happens to a run whose host is given up: it is lost, visibly, or another host runs it again.
+    LossPolicy = Literal["lost", "again"]
+    PlacedState = Literal["queued", "offered", "taken", "ended"]
+    HostState = Literal["up", "draining", "gone"]
+
+    class Fleet(Protocol):
+        """Every method raises `FleetUnreachable` if there is no answer in time; asking again does no harm."""
+
+        async def open(self) -> None:
+            """Connect, and create or upgrade the tables; refuse tables of a newer version.
+
+            When the fleet cannot be reached, this raises `FleetUnreachable` and may be called again.
+            """
+
+        async def close(self) -> None:
+            """Let go of all connections; the lease and the runs of this host stay as they are."""
+
+        # Hosts
+
+        async def join(self, host: HostFacts) -> Lease:
+            """Join, or continue the lease that this host still has: its epoch stays, and its runs go on."""
+
+        async def renew(
+            self, host: str, epoch: int, *, free: int, tails: Sequence[Piece] = ()
+        ) -> Orders | None:
+            """Extend the lease and store the last output of runs; None: refused, the host was given up."""
+
+        async def drain(self, name: str, *, wanted: bool) -> bool:
+            """Let a host take nothing new, or take again; False if there is no host of this name."""
+
+        async def leave(self, host: str, epoch: int) -> None:
+            """Give up the lease at once; runs that this host still has are handled as its loss."""
+
+        async def hosts(self) -> list[HostView]:
+            """List the hosts by name, those that are gone last."""
+
+        async def set_lane(self, name: str, width: int | None) -> None:
+            """Limit how many runs of a lane the whole fleet runs at once; None removes the limit."""
+
+        async def reap(self) -> int:
+            """Give up hosts whose lease has been over for a while, if that is safe; return how many.
+
+            Any host may call it at any time: it does nothing while the fleet has not been up and reached for
+            long enough, because then every lease looks over.
+            """
+
+        # The home that has the task
+
+        async def offer(self, placed: Placed) -> int:
+            """Offer a run, once per home and key, and return its number in the fleet."""
+
+        async def cancel(self, home: str, key: str, *, grace: float) -> None:
+            """End a run: at once if no host has it yet, else its host is told. Unknown ones are ignored."""
+
+        async def results(self, home: str) -> list[PlacedView]:
+            """List the runs of a home that started or ended, as long as their end is not acknowledged."""
+
+        async def acknowledge(self, home: str, keys: Sequence[str]) -> None:
+            """Note that the home has recorded these ends; the fleet may forget them."""
+
+        async def follow(self, number: int, *, seconds: float) -> None:
+            """Ask for the output of a run as it is printed, for a while."""
+
+        async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
+            """Return the stored pieces of an attempt's output that end after `start`, in order."""
+
+        async def answer(
+            self, number: int, *, attempt: int, question: str, answer: Mapping[str, Any]
+        ) -> bool:
+            """Answer what a host asked about a run, once; False if it was answered, or is no longer asked."""
+
+        # The host that runs it
+
+        async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
+            """Take an offered run; None: another host has it, it is over, or this host may not take it."""
+
+        async def report(
+            self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
+        ) -> bool:
+            """Store what is known about a run that goes on; False: the fleet gave up this attempt, end it."""
+
+        async def store_output(self, pieces: Sequence[Piece], *, host: str, epoch: int) -> None:
+            """Store output of runs that this host has; what belongs to other attempts is dropped."""
+
+        async def ask(
+            self, number: int, *, attempt: int, host: str, epoch: int, question: str, body: Mapping[str, Any]
+        ) -> bool:
+            """Put a question about a run to the home that has the task; False as in `report`."""
+
+        async def finish(
+            self, number: int, *, attempt: int, host: str, epoch: int, outcome: Mapping[str, Any]
+        ) -> bool:
+            """Record how an attempt ended, and offer what waits for its room; False: refused, discard it."""
+
+        def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:
+            """Yield what this host could take, until it is closed; lost connections are replaced inside.
+
+            The caller takes it or lets it go, and says when its room is free again with `Offer.done`.
+            """
+
+        def changes(self, *, home: str) -> AsyncIterator[None]:
+            """Yield whenever something for this home may be waiting: results, questions, orders, answers.
+
+            It yields now and then without a reason as well, so that nothing waits for ever.
+            """
+
+        # Any home
+
+        async def find(self, task_or_run: str) -> list[PlacedView]:
+            """Return the placed runs whose task or key has this id, in any home, newest first."""
+
+        async def placed(self, *, limit: int) -> list[PlacedView]:
+            """List what is placed in the whole fleet, newest first."""
+
+    class Offer(Protocol):
+        """Room that this host keeps for a run that it could take."""
+
+        number: int
+
+        def done(self) -> None:
+            """Free the room that this offer takes on the host."""
+
+
+@record
+class HostFacts:
+    """`id` is the home's own, for ever; tasks choose by `name` and `labels`; `boot` is the boot's id."""
+
+    id: str
+    name: str
+    labels: tuple[str, ...]
+    slots: int
+    version: str
+    boot: str
+
+
+@record
+class Lease:
+    """`seconds` is how long it holds after each renewal, by the fleet's clock; renew it every `interval`."""
+
+    epoch: int
+    seconds: float
+    interval: float
+
+
+@record
+class Stop:
+    """A run that a host has to end, with `grace` seconds between asking and killing."""
+
+    number: int
+    attempt: int
+    grace: float
+
+
+@record
+class Answered:
+    """The answer to a question that this host asked about a run."""
+
+    number: int
+    attempt: int
+    question: str
+    answer: Mapping[str, Any]
+
+
+@record
+class Orders:
+    """What the fleet wants of a host: runs to end, answers to its questions, runs with followed output."""
+
+    stops: tuple[Stop, ...]
+    answers: tuple[Answered, ...]
+    followed: tuple[int, ...]
+    draining: bool
+
+
+@record
+class Placed:
+    """A run to be carried out elsewhere: `key` is unique in its home, `body` is all that a host needs."""
+
+    home: str
+    key: str
+    task: str
+    selector: str
+    lane: str
+    priority: int
+    policy: LossPolicy
+    body: Mapping[str, Any]
+
+
+@record
+class Taken:
+    """A run that a host has from now on, as `attempt`."""
+
+    number: int
+    attempt: int
+    home: str
+    body: Mapping[str, Any]
+
+
+@record
+class Piece:
+    """Part of the output of an attempt; `start` counts the bytes printed before it."""
+
+    number: int
+    attempt: int
+    start: int
+    content: bytes
+
+
+@record
+class PlacedView:
+    """A placed run: `view` is what its host last said, `outcome` how it ended, `question` what it asks."""
+
+    number: int
+    home: str
+    key: str
+    task: str
+    state: PlacedState
+    attempt: int
+    host: str
+    selector: str
+    lane: str
+    view: Mapping[str, Any]
+    outcome: Mapping[str, Any] | None
+    question: tuple[str, Mapping[str, Any]] | None
+
+
+@record
+class HostView:
+    """A host of the fleet; `seen` is the seconds since its last renewal, by the fleet's clock."""
+
+    id: str
+    name: str
+    labels: tuple[str, ...]
+    state: HostState
+    slots: int
+    running: int
+    seen: float
+    version: str
+    epoch: int
