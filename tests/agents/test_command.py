@@ -62,7 +62,7 @@ async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("choice", "why"),
-    [({"model": "tiny"}, "does not learn which model"), ({"tools": ("web",)}, "its own tools")],
+    [({"model": "tiny"}, "is not told which model"), ({"tools": ("web",)}, "its own tools")],
 )
 async def test_a_choice_that_the_program_would_never_learn_of_is_refused(
     tmp_path: Path, choice: dict[str, Any], why: str

@@ -36,7 +36,7 @@ class Desktop:
         except TimeoutError:
             shown.kill()
             await shown.wait()
-            raise ChannelError(f"{self._program} does not return; is there a desktop?") from None
+            raise ChannelError(f"{self._program} did not finish; is there a desktop?") from None
         if shown.returncode:
             why = said.decode("utf-8", "replace").strip()[:300]
             raise ChannelError(f"{self._program} ended with {shown.returncode}: {why}")

@@ -60,7 +60,7 @@ class Plain:
             raise AgentError(f"{self._command[0]} brings its own tools; leave `tools` out")
         if spec.model and not any("{model}" in word for word in self._command):
             raise AgentError(
-                f"{self._command[0]} does not learn which model to use; write {{model}} in its `command`, "
+                f"{self._command[0]} is not told which model to use; write {{model}} in its `command`, "
                 "or leave `model` out"
             )
 

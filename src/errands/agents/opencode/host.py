@@ -57,7 +57,7 @@ class Host:
                 f"OpenCode (process {living[0].pid}) runs, but its plugin does not answer; restart OpenCode"
             )
         if not may_start:
-            raise AgentUnavailable("OpenCode does not run; it is tried again later")
+            raise AgentUnavailable("OpenCode is not running; this is tried again later")
         return await self._start(next((each.program for each in known), ""))
 
     async def takes_over(self) -> Server | None:
@@ -101,13 +101,13 @@ class Host:
     async def _start(self, program: str) -> Server:
         if not self._settings.get("takeover", True):
             raise AgentUnavailable(
-                "OpenCode does not run, and the setting `takeover` of the agent opencode is off, so nothing "
-                "goes on without it; start OpenCode, then restart the task"
+                "OpenCode is not running, and the setting `takeover` of the agent opencode is off, so "
+                "nothing goes on without it; start OpenCode, then restart the task"
             )
         program = program if os.path.exists(program) else shutil.which("opencode") or ""
         if not program:
             raise AgentUnavailable(
-                "OpenCode does not run, and its program is not in the PATH; start OpenCode"
+                "OpenCode is not running, and its program is not in the PATH; start OpenCode"
             )
         password = secrets.token_urlsafe(24)
         environ = {**os.environ, "OPENCODE_SERVER_PASSWORD": password, MARK: "headless"}
