@@ -25,6 +25,7 @@ demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt bubblewrap
 	-@tools/apt strace
+	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/browser --ignore tests/clients --ignore tests/long
 
@@ -36,6 +37,7 @@ test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromiu
 test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, traced commands
 	-@tools/apt bubblewrap
 	-@tools/apt strace
+	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest tests/long
 

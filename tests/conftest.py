@@ -18,6 +18,8 @@ from errands.ports.home import Home, make_home
 from errands.stores.sqlite import connection
 from errands.testing.engines import TestEngine, embedded
 from tests.engine.daemons import Daemons
+from tests.postgres import database as database
+from tests.postgres import postgres as postgres
 from tests.requirements import PLACE, read, unknown_ids
 
 # Deadlines measure the machine, not the code. In CI a failure must be reproducible.

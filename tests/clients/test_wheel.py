@@ -29,6 +29,7 @@ EXTRAS = {
     "web": "starlette",
     "discord": "discord",
     "apprise": "apprise",
+    "hosts": "psycopg",
     "keyring": "keyring",
 }
 

@@ -1,0 +1,1 @@
+"""Tests of many hosts, against a real PostgreSQL."""
