@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     # A limit at which the shim ended the run's processes.
     Limit = Literal["timeout", "idle", "memory", "cpu", "processes"]
-    StopReason = Limit | Literal["cancel"]
+    StopReason = Limit | Literal["cancel", "fuse"]
 
 
 # Begins what is said about a run that failed at a wall of its sandbox, after its exit code.
 AT_WALL = "; it seems "
+OUT_OF_TOUCH = "its host lost touch with the fleet, which could have given it to another"
 
 
 @record
@@ -109,6 +110,8 @@ class Ending:
             return Interrupted()
         if self.lost is not None:
             return Lost(reason=self.lost)
+        if self.stop == "fuse":
+            return Lost(reason=OUT_OF_TOUCH)
         if self.failure is not None:
             return AgentFailed(failure=self.failure, error=self.error or "")
         if self.error is not None:

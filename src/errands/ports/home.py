@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LOCK_NOTE = 1024  # bytes; never shorter, so that it can be overwritten in place on a full disk
 _PID = b'"pid": '
+_LONGEST_UPTIME = 1e12  # seconds; more is no time at all
 _LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
@@ -119,6 +120,11 @@ class Home:
         """The folder of the directories that what may only read can write to."""
         return os.path.dirname(scratch_of(self.run(""), 0))
 
+    @property
+    def fuse(self) -> str:
+        """The file with the deadline of all runs that other hosts placed here."""
+        return f"{self.path}/fuse"
+
     def agent(self, name: str) -> str:
         """The directory of an agent's own files."""
         return f"{self.path}/agents/{name}"
@@ -194,6 +200,35 @@ def is_locked(path: str) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def boottime() -> float:
+    """Return the seconds since the machine started, those that it was suspended for included."""
+    import time
+
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def write_fuse(path: str, deadline: float) -> None:
+    """Write until when runs of the fleet may go on, on the clock of `boottime`, in one step."""
+    with open(f"{path}.new", "w") as file:
+        file.write(f"{deadline:.3f}\n")
+    os.replace(f"{path}.new", path)
+
+
+def read_fuse(path: str) -> float | None:
+    """Return until when runs of the fleet may go on; None if that is not known."""
+    try:
+        file = open_file(path)
+    except OSError:
+        return None
+    try:
+        found = float(os.read(file, 64))
+        return found if 0 <= found < _LONGEST_UPTIME else None
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(file)
 
 
 def daemon_pid(run_directory: str) -> int | None:

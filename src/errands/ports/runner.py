@@ -82,6 +82,7 @@ class Launch:
     `may_wait` notes in the file `held` how long it waited for others, which does not count towards time-outs.
     One that is `read_only` is kept from writing and connecting by the kernel, where it can do that.
     One that `may_be_warm` may be forked from a process that has loaded its library, if that changes nothing.
+    One with a `fuse`, a file, ends by itself once the deadline in it has passed, or cannot be read.
     """
 
     run_id: str
@@ -103,6 +104,7 @@ class Launch:
     may_be_warm: bool = False
     read_only: bool = False
     walls: Walls | None = None
+    fuse: str = ""
 
 
 @record

@@ -309,7 +309,7 @@ BREAKAGES = [
     Breakage(
         "L24",
         "a task that was started without input reads something",
-        file="runners/shim/run.py",
+        file="runners/shim/program.py",
         old='(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)',
         new='(os.POSIX_SPAWN_OPEN, 0, "/etc/passwd", os.O_RDONLY, 0)',
         test="runners/test_endings.py::test_standard_input_is_empty",

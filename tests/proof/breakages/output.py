@@ -8,9 +8,9 @@ BREAKAGES = [
     Breakage(
         "O1",
         "standard error is not captured",
-        file="runners/shim/run.py",
-        old="                (os.POSIX_SPAWN_DUP2, out, 2),\n",
-        new='                (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),\n',
+        file="runners/shim/program.py",
+        old="        (os.POSIX_SPAWN_DUP2, out, 2),\n",
+        new='        (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),\n',
         test="runners/test_capture.py::test_both_streams_are_captured_in_order",
     ),
     Breakage(

@@ -177,8 +177,10 @@ class Supervisor:
     def _should_revive(self, run_id: str) -> bool:
         """Return whether an agent's process died without being stopped, and has not died too often."""
         task, run = self._live[run_id].task, self._live[run_id].run
+        ending = self._ended[run_id].ending
         return (
-            isinstance(self._ended[run_id].ending.how, (Interrupted, Lost, Killed))
+            isinstance(ending.how, (Interrupted, Lost, Killed))
+            and ending.stop != "fuse"
             and isinstance(task.action, Prompt)
             and run.stop_requested_at is None
             and AGENT_RETRY.next_delay(run.attempt) is not None

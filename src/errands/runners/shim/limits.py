@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 PERIOD = 0.02  # seconds between two measurements
 
 
+class NoFuse:
+    """Stand in for the `Fuse` of runs that have none: they need no contact with a fleet."""
+
+    due = float("inf")
+
+    def look(self, now: float) -> bool:
+        return False
+
+    def wait(self, most: float | None) -> float | None:
+        return most
+
+
 class Measurement:
     """One measurement of the tree of a run; values that several limits need are read once."""
 

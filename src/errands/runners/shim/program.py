@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from errands.runners.shim.parent import FileActions
+
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _split: tuple[str, list[str]] = ("", ["./"])
 
@@ -82,3 +84,24 @@ def explain_start(name: str, path: str, error: OSError) -> str:
         case errno.EAGAIN | errno.ENOMEM:
             return f"the system has no room for another process: {error.strerror}"
     return f"cannot start {path}: {error.strerror}"
+
+
+def terminal_actions(terminal: str) -> FileActions:
+    """Return how a command gets its standard files if they are a terminal."""
+    return [
+        # Opening it by name makes it the controlling terminal of the new session.
+        (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0),
+        (os.POSIX_SPAWN_DUP2, 0, 1),
+        (os.POSIX_SPAWN_DUP2, 0, 2),
+    ]
+
+
+def pipe_actions(stdin: int, out: int) -> FileActions:
+    """Return how a command gets its standard files; a negative `stdin` means that it has no input."""
+    return [
+        (os.POSIX_SPAWN_DUP2, stdin, 0)
+        if stdin >= 0
+        else (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, out, 1),
+        (os.POSIX_SPAWN_DUP2, out, 2),
+    ]

@@ -11,9 +11,9 @@ import time
 from errands.ports import rundir
 from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump, Progress
-from errands.runners.shim.limits import Limits
+from errands.runners.shim import program
+from errands.runners.shim.limits import Limits, NoFuse
 from errands.runners.shim.pause import Pause
-from errands.runners.shim.program import explain_directory, explain_start, resolve, with_nice
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.ports.rundir import Word
-    from errands.runners.shim.parent import FileActions, Parent
+    from errands.runners.shim.fuse import Fuse
+    from errands.runners.shim.parent import Parent
     from errands.runners.shim.read_only import ReadOnly
 
 LEFTOVER_GRACE = 0.2
@@ -69,6 +70,7 @@ class Run:
         self._cpu = 0.0
         self._rss = 0
         self._read_only: ReadOnly | None = None
+        self._fuse: Fuse | NoFuse = NoFuse()
         self._pause = Pause(shim.system, self.directory, shim.living)
         self._input: StdinSocket | None = None
         self._stdin = -1
@@ -126,6 +128,10 @@ class Run:
             self._ends_at = began + launch["timeout"]
         if launch["idle"] is not None:
             self._idle_for = launch["idle"]
+        if launch["fuse"]:
+            from errands.runners.shim.fuse import Fuse  # few runs have one
+
+            self._fuse = Fuse(launch["fuse"])
         if launch["walls"] is None:
             self._env[MARK] = self.directory
         if launch["read_only"] and (read_only := self._shim.read_only(self.directory)) is not None:
@@ -166,10 +172,12 @@ class Run:
         self._env["ERRANDS_OUTCOME"] = "completed" if completed else "cancelled" if cancelled else "failed"
 
     def _step(self, index: int, argv: list[str], label: str) -> dict[str, Word]:
-        while self._pause.is_on and not self._is_cancelled:
-            self._shim.turn(None)
-        if self._is_cancelled or ("stop" in self._facts and not self._in_finally):
-            self._facts.setdefault("stop", "cancel")
+        while self._pause.is_on and not self._is_cancelled and not self._fuse.look(time.monotonic()):
+            self._shim.turn(self._fuse.wait(None))
+        is_burnt = self._fuse.look(time.monotonic())
+        if is_burnt or self._is_cancelled or ("stop" in self._facts and not self._in_finally):
+            if not (is_burnt and self._in_finally):
+                self._facts.setdefault("stop", "fuse" if is_burnt else "cancel")
             return {"signal": int(signal.SIGTERM)}
         is_one_of_many = len(self._launch["steps"]) > 1
         if is_one_of_many:
@@ -205,10 +213,10 @@ class Run:
         try:
             os.chdir(launch["cwd"])
         except OSError as error:
-            raise OSError(error.errno, explain_directory(launch["cwd"], error)) from None
-        path, env = resolve(name, self._env), self._env
+            raise OSError(error.errno, program.explain_directory(launch["cwd"], error)) from None
+        path, env = program.resolve(name, self._env), self._env
         if launch["nice"] is not None and os.path.isfile(path) and os.access(path, os.X_OK):
-            path, argv = with_nice(launch["nice"], path, argv)
+            path, argv = program.with_nice(launch["nice"], path, argv)
         inherited: list[int] = []
         if launch["walls"] is not None:
             argv, inherited = enclosed(launch["walls"], argv, self._env)
@@ -219,22 +227,11 @@ class Run:
             self._input.connect(into)
             self._output_end = theirs
             terminal = os.ttyname(theirs)
-            actions: FileActions = [
-                # Opening it by name makes it the controlling terminal of the new session.
-                (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0),
-                (os.POSIX_SPAWN_DUP2, 0, 1),
-                (os.POSIX_SPAWN_DUP2, 0, 2),
-            ]
+            actions = program.terminal_actions(terminal)
         else:
             terminal = ""
-            self._output_end = out = self._pump.open_pipe()
-            actions = [
-                (os.POSIX_SPAWN_DUP2, self._stdin, 0)
-                if self._stdin >= 0
-                else (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, out, 1),
-                (os.POSIX_SPAWN_DUP2, out, 2),
-            ]
+            self._output_end = self._pump.open_pipe()
+            actions = program.pipe_actions(self._stdin, self._output_end)
         try:
             if self._read_only is None:
                 self._leader = self._shim.spawn(path, argv, env, actions)
@@ -246,7 +243,7 @@ class Run:
             self._shim.groups.append(self._leader)
         except OSError as error:
             self._close_output_end()
-            raise OSError(error.errno, explain_start(name, path, error)) from None
+            raise OSError(error.errno, program.explain_start(name, path, error)) from None
         except ValueError as error:
             self._close_output_end()
             raise OSError(0, f"cannot start {name!r}: {error}") from None
@@ -282,7 +279,7 @@ class Run:
             if self._pause.is_on:
                 if now >= self._pause.due:
                     self._pause.stop()
-                nearest = min(progress.due, self._pause.due)
+                nearest = min(progress.due, self._pause.due, self._fuse.due)
                 self._shim.turn(None if nearest == _NEVER else nearest - now)
                 continue
             nearest = min(
@@ -291,10 +288,13 @@ class Run:
                 progress.due,
                 self._limits.due,
                 self._report_at,
+                self._fuse.due,
             )
             self._shim.turn(None if nearest == _NEVER else nearest - now)
 
     def _reason_to_stop(self, now: float) -> str:
+        if now >= self._fuse.due and self._fuse.look(now):
+            return "fuse"
         if self._is_cancelled:
             return "cancel"
         if self._pause.is_on:
@@ -331,7 +331,7 @@ class Run:
         if not self._in_finally:
             self._facts["stop"] = reason
         self._pause.end()
-        if reason in ("cancel", "timeout", "idle"):
+        if reason in ("cancel", "timeout", "idle", "fuse"):
             self._terminate(self._grace)
         self._kill()
 
@@ -342,6 +342,8 @@ class Run:
     def _let_end(self, grace: float) -> None:
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
         while not self._is_over() and (left := self._kill_at - time.monotonic()) > 0:
+            if (left := self._fuse.wait(left) or 0.0) <= 0:
+                break
             self._shim.turn(left if self._system.INHERITS_ORPHANS else min(left, ORPHAN_POLL))
         self._kill_at = _NEVER
 

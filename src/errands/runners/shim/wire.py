@@ -65,6 +65,7 @@ def start_message(launch: Launch) -> dict[str, Any]:
         "may_wait": launch.may_wait,
         "read_only": launch.read_only,
         "walls": None if launch.walls is None else _plain(launch.walls),
+        "fuse": launch.fuse,
     }
 
 

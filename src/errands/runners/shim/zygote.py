@@ -180,6 +180,7 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
         "may_wait": False,
         "read_only": False,
         "walls": None,
+        "fuse": "",
     }
     for time in range(_PREWARM_RUNS):
         ours.send(frame(message | {"dir": f"{directory}.{time}"}))
