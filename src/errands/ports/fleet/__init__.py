@@ -92,7 +92,10 @@ if TYPE_CHECKING:
         # The host that runs it
 
         async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
-            """Take an offered run; None: another host has it, it is over, or this host may not take it."""
+            """Take an offered run; None: another host has it, it is over, or this host may not take it.
+
+            A host that has it already, under this epoch, gets the same again: it may have died since.
+            """
 
         async def report(
             self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
@@ -227,7 +230,12 @@ class Piece:
 
 @record
 class PlacedView:
-    """A placed run: `view` is what its host last said, `outcome` how it ended, `question` what it asks."""
+    """A placed run: `view` is what its host last said, `outcome` how it ended, `question` what it asks.
+
+    `host` is the name of the host that has or had it. An outcome has the facts of an exit line (`rundir`);
+    the fleet itself writes `{"stop": "cancel"}` for a run that ended before a host had it, and
+    `{"lost": why}` for one whose host was given up.
+    """
 
     number: int
     home: str
