@@ -53,6 +53,7 @@ def run_sender() -> int:
             edition=_edition,
             mask=lambda task_id: mask_of(engine, task_id),
             output=lambda run_id: output_of(engine, run_id),
+            announce=engine.bell.announce,
         )
     )
 

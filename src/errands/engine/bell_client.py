@@ -4,7 +4,8 @@ A process that commits something rings; the daemon announces to those who watch 
 ring costs one poll, never a fact. Lines: `` or `ring ID...` (they ended), `changed ID...`,
 `new LANE... : ID...`, `announce ID...` (for watchers of all tasks alone), `watch ID...`, `watch *`,
 `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is announced),
-`pong PID`. Among the ids, `lane:NAME` is a lane, and `*` stands for more tasks than are worth naming.
+`pong PID`. Among the ids, `lane:NAME` is a lane, and `*` stands for tasks that are too many to name or whose
+names were lost; a line without any says that something was written that no view shows.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class BellClient:
         self.path = path
         self._line: socket.socket | None = None
         self._rest = b""
+        self._owed = b""  # what must be said before the next line, because a line was lost
 
     def ring(self, ended: Collection[str] = (), *, changed: Collection[str] = ()) -> bool:
         """Report what this process ended, and what else it changed; False when no daemon runs."""
@@ -48,7 +50,7 @@ class BellClient:
 
     def announce(self, task_ids: Collection[str]) -> bool:
         """Report changes of tasks that only watchers care about."""
-        return self._say(" ".join(("announce", *_named(task_ids))).encode() + b"\n")
+        return not task_ids or self._say(" ".join(("announce", *_named(task_ids))).encode() + b"\n")
 
     def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:
         """Subscribe to changes of these tasks, or of all."""
@@ -114,10 +116,12 @@ class BellClient:
             if line is None:
                 return False
             try:
-                line.send(words)
+                said = self._owed + words
+                self._owed = b"" if line.send(said) == len(said) else b"\nannounce *\n"
                 return True
-            except BlockingIOError:
-                return True  # the daemon has unread rings already
+            except BlockingIOError:  # the daemon has unread rings already
+                self._owed = self._owed or b"announce *\n"
+                return True
             except OSError:
                 self.close()
         return False

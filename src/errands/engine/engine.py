@@ -288,6 +288,7 @@ class Engine(EngineCore):
         if not view.is_live and view.latest.number and view.latest.retrieved_at is None:
             with self.store:
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
+            self.bell.announce([view.id])
 
     def mark_shown(self, view: View, *, to: str, reader: str) -> None:
         """Note that the end of a task was shown to `to`, which needs no notice any more."""
@@ -297,11 +298,14 @@ class Engine(EngineCore):
             self.mark_retrieved(view)
             if view.owner == to:
                 self.store.acknowledge(view.latest.id, reader=reader, now=self.clock.now())
+        self.bell.announce([view.id])
 
     def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:
         """Return and mark as delivered the unread notices of an owner; each is returned once."""
         with self.store:
-            return self.store.take_inbox(owner, reader=reader, now=self.clock.now(), limit=limit)
+            taken = self.store.take_inbox(owner, reader=reader, now=self.clock.now(), limit=limit)
+        self.bell.announce({each.task_id for each in taken})
+        return taken
 
     # Templates.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.bell_client import MOST_NAMES
+from errands.engine.bell_client import MOST_NAMES, BellClient
 from errands.engine.daemon import loops
+from errands.engine.daemon.bell_server import BellServer
 from errands.engine.engine import Engine
 from errands.engine.live import hub
 from errands.engine.live.hub import Change, Changes
@@ -164,6 +166,101 @@ async def test_more_tasks_than_are_worth_naming_are_everything(full: Engine, hom
 
 
 @pytest.mark.spec("X9")
+async def test_changes_that_are_reported_do_not_become_everything(
+    full: Engine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "LOOK", 0.01)
+    monkeypatch.setattr(hub, "GRACE", WITHIN)  # however slow the machine is, the report comes first
+    async with live(home) as changes:
+        for _ in range(100):
+            full.submit(Draft(command=("true",)))
+            change = await heard(changes, lambda change: bool(change.tasks) or change.is_everything)
+            assert not change.is_everything
+
+
+@pytest.mark.spec("X9")
+async def test_a_change_that_nobody_reports_becomes_everything(
+    full: Engine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "LOOK", 0.01)
+    monkeypatch.setattr(hub, "GRACE", 0.01)
+    async with live(home) as changes:
+        full.save_template("tidy", Draft(command=("true",)))
+        change = await heard(changes, lambda change: change.is_everything)
+        assert not change.tasks
+
+
+@pytest.mark.spec("X9")
+async def test_a_change_that_hides_behind_a_report_is_read_a_while_later(
+    full: Engine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "LOOK", WITHIN)
+    monkeypatch.setattr(hub, "RESYNC", 0.01)
+    async with live(home) as changes:
+        task = full.submit(Draft(command=("true",)))
+        await named(changes, task.id)
+        await heard(changes, lambda change: change.is_everything)
+
+
+@pytest.mark.spec("X9")
+async def test_a_watcher_that_reads_too_slowly_is_asked_to_read_everything(home: Home) -> None:
+    os.makedirs(home.path, exist_ok=True)
+    server = BellServer(home.bell, lambda: None, lambda _: None)
+    server.open()
+    slow = BellClient(home.bell)
+    try:
+        slow.watch()
+        await until(lambda: slow.read() == ["watching"])
+        names = [str(number) * 1000 for number in range(1000)]
+        for name in names:
+            server.notify([name], ended=())
+        lines: list[str] = []
+        await until(lambda: _grown(lines, slow)[-1:] == ["changed *"])
+        assert 0 < len(lines) < len(names)
+        assert lines[:-1] == [f"changed {name}" for name in names[: len(lines) - 1]]
+        server.notify(["later"], ended=())
+        await until(lambda: slow.read() == ["changed later"])
+    finally:
+        slow.close()
+        server.close()
+
+
+@pytest.mark.spec("X9")
+def test_names_that_a_busy_daemon_could_not_be_given_are_everything(home: Home) -> None:
+    os.makedirs(home.path, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as busy:
+        busy.bind(home.bell)
+        busy.listen()
+        client = BellClient(home.bell)
+        for _ in range(1000):
+            client.announce(["x" * 1000])
+        line, _ = busy.accept()
+        with line:
+            line.setblocking(False)
+            while _received(line):
+                pass
+            client.announce(["last"])
+            assert _received(line).endswith(b"announce *\nannounce last\n")
+        client.close()
+
+
+async def test_what_a_run_writes_at_its_start_is_reported_without_a_name(
+    client: Engine, daemons: Daemons, home: Home, tmp_path: Path
+) -> None:
+    daemons.start()
+    os.mkfifo(tmp_path / "end")
+    watcher = BellClient(home.bell)
+    watcher.watch()
+    task = client.submit(Draft(command=f"read x < {tmp_path}/end"))
+    lines: list[str] = []
+    await until(lambda: "changed" in _grown(lines, watcher))
+    assert client.view(task.id).latest.pid
+    (tmp_path / "end").write_text("\n")
+    finished(client, task.id)
+    watcher.close()
+
+
+@pytest.mark.spec("X9")
 async def test_without_a_daemon_the_store_is_asked_and_a_daemon_that_comes_back_is_found(
     client: Engine, daemons: Daemons, home: Home
 ) -> None:
@@ -223,6 +320,18 @@ async def test_what_retention_removes_is_heard(home: Home, monkeypatch: pytest.M
     async with embedded(home.path, **{"retention.keep": "1ms"}) as engine, engine.changes() as changes:
         task = await engine.finished("true")
         await heard(changes, lambda change: task.id in change.tasks and not _is_there(engine.engine, task.id))
+
+
+def _grown(lines: list[str], bell: BellClient) -> list[str]:
+    lines += bell.read() or ()
+    return lines
+
+
+def _received(line: socket.socket) -> bytes:
+    try:
+        return line.recv(1 << 20)
+    except BlockingIOError:
+        return b""
 
 
 def _sockets() -> int:

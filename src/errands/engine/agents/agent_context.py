@@ -127,6 +127,7 @@ class RunContext:
         )
         with self._store:
             self._store.add_session(self.own)
+        self._engine.bell.announce([self._task.id])
 
     @property
     def fork(self) -> str | None:
@@ -346,6 +347,7 @@ class RunContext:
                 found = self.own
             assert found is not None
             self._store.add_messages(found, messages, run=self._number, now=self._engine.clock.now())
+        self._engine.bell.announce([self._task.id])
 
     def delete_messages(self, session: str) -> None:
         found = self._find(session)

@@ -14,6 +14,7 @@ from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import announce
 from errands.model.errors import AgentError, ErrandsError, SessionGone
 from errands.model.record import evolve
+from errands.model.run import task_of
 from errands.model.view import STOPPED
 
 TYPE_CHECKING = False
@@ -60,6 +61,7 @@ async def answer(
         # At once: the agent may take its time to close, and what is stored is not asked for again.
         with engine.store:
             engine.store.note_answer(run_id, said.text)
+        engine.bell.announce([task_of(run_id)[0]])
     except asyncio.CancelledError:
         await _abort(agent, context)
         return STOPPED

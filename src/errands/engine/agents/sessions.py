@@ -167,16 +167,22 @@ class Sessions:
         text = action.text if isinstance(action, Prompt) else action.line
         with self._store:
             self._store.set_awaited(run_id, text)
+        self._announce(run_id)
 
     def acknowledge(self, run_id: str, *, reader: str) -> None:
         """Note that the caller has got the answer, and needs no notice of it."""
         with self._store:
             self._store.acknowledge(run_id, reader=reader, now=self._core.clock.now())
+        self._announce(run_id)
 
     def give_up_waiting(self, run_id: str) -> None:
         """Note that the caller blocks no longer, and needs a notice after all."""
         with self._store:
             self._store.set_awaited(run_id, None)
+        self._announce(run_id)
+
+    def _announce(self, run_id: str) -> None:
+        self._core.bell.announce([task_of(run_id)[0]])
 
     def end_session(self, name: str) -> None:
         """Note that a parent session is over. What it started continues; what is finished may be removed."""

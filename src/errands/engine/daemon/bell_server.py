@@ -27,6 +27,7 @@ class BellServer:
         self._buffers: dict[socket.socket, bytes] = {}
         self._watchers: dict[str, set[socket.socket]] = {}
         self._waiters: dict[str, set[socket.socket]] = {}
+        self._unsent: dict[socket.socket, bytes] = {}  # to those who read slowly
         self._server: socket.socket | None = None
         self._identity: tuple[int, int] | None = None
 
@@ -71,6 +72,11 @@ class BellServer:
                 news.setdefault(client, []).append(task_id)
         for client, ids in news.items():
             self._send(client, b"changed " + " ".join(ids).encode() + b"\n")
+
+    def notify_written(self) -> None:
+        """Let watchers of all tasks know that a change of the store is none that they have to read."""
+        for client in tuple(self._watchers.get("*", ())):
+            self._send(client, b"changed\n")
 
     def _accept(self) -> None:
         assert self._server is not None
@@ -155,17 +161,37 @@ class BellServer:
                 self._send(client, b"changed " + task_ids + b"\n")
 
     def _send(self, client: socket.socket, words: bytes) -> None:
+        """Send a line; what a client that reads too slowly misses becomes one line, which says so."""
+        if client in self._unsent:
+            return
+        rest = self._send_some(client, words)
+        if rest:
+            self._unsent[client] = rest + b"changed *\n"
+            asyncio.get_running_loop().add_writer(client, self._send_rest, client)
+
+    def _send_rest(self, client: socket.socket) -> None:
+        rest = self._send_some(client, self._unsent[client])
+        if rest:
+            self._unsent[client] = rest
+        elif self._unsent.pop(client, None) is not None:
+            asyncio.get_running_loop().remove_writer(client)
+
+    def _send_some(self, client: socket.socket, words: bytes) -> bytes:
+        """Send what fits; return the rest."""
         try:
-            client.send(words)
+            return words[client.send(words) :]
         except (BlockingIOError, InterruptedError):
-            pass  # a watcher that does not read polls instead
+            return words
         except OSError:
             self._drop(client)
+            return b""
 
     def _drop(self, client: socket.socket) -> None:
         if self._buffers.pop(client, None) is None:
             return
         asyncio.get_running_loop().remove_reader(client)
+        if self._unsent.pop(client, None) is not None:
+            asyncio.get_running_loop().remove_writer(client)
         for listeners in (self._watchers, self._waiters):
             for task_id in [each for each, clients in listeners.items() if client in clients]:
                 listeners[task_id].discard(client)

@@ -227,6 +227,7 @@ class Loops:
         return due
 
     def _record_and_claim(self, now: datetime) -> None:
+        had_reports = self._supervisor.has_reports
         with self._store:
             runs, effects = self._supervisor.record(now=now)
             revived = self._supervisor.revive()
@@ -250,6 +251,8 @@ class Loops:
             *(task_of(each)[0] for each in given),
         ]
         self._bell_server.notify(changed, ended=effects.ended)
+        if had_reports and not changed:  # the pid of a run, say
+            self._bell_server.notify_written()
         if effects.needs_look:
             self.look()
         if effects.ended or effects.changed or asked:

@@ -1,13 +1,16 @@
 """The hub: hears of every change over one line to the daemon, and passes it on to all listeners of a process.
 
 Without a daemon it asks the store several times a second whether anything changed, and goes over to the
-daemon when one comes. With one it asks rarely, in case a ring got lost.
+daemon when one comes. With one it asks rarely whether there is a change that nobody reported: only then is
+everything read again. A report covers all that was written before it, so a change whose ring got lost can
+hide behind those of others; everything is read a minute after the first one, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 POLL = 0.1  # seconds between two questions to the store without a daemon
 LOOK = 2.0  # the same, with one
+GRACE = 0.5  # seconds within which a change that was seen in the store is usually reported
+RESYNC = 60.0  # seconds after a report until everything is read, in case it hid a lost one
 CONNECT = 0.25  # seconds between two attempts to reach a daemon
 QUIET = 8.0  # seconds of silence after which the daemon is asked whether it is still there
 DEAD = 16.0  # seconds of silence after which it is not
@@ -154,7 +159,9 @@ class ChangeHub:
         self._began = self._loop.time()
         self._next_look = self._next_growth = self._next_call = 0.0
         self._heard = self._asked = self._began
-        self._version: tuple[int, int] | None = None
+        self._version: tuple[int, int] | None = None  # the latest that listeners know of
+        self._is_reported = self._is_doubted = False  # whether a later one was reported, or was seen and not
+        self._next_resync = math.inf
         self._growth.is_outdated = True
         self._handle = -1
         self.not_live_since = self._clock.now()
@@ -183,11 +190,14 @@ class ChangeHub:
             _LOG.warning("changes cannot be read: %s", error)
         if not self._is_settled and (self._next_call > now or now > self._began + FIRST or not self._is_away):
             self._is_settled = news.is_everything = True
+        if news.is_everything or now >= self._next_resync:
+            self._next_resync, news.is_everything = math.inf, True
         if news and self._is_settled:
             self._growth.is_outdated = self._growth.is_outdated or bool(news.tasks) or news.is_everything
             for each in self._listeners:
                 each.put(news)
-        due = [self._next_look, self._asked + QUIET if self._handle >= 0 else self._next_call]
+        due = [self._next_look, self._next_resync]
+        due.append(self._asked + QUIET if self._handle >= 0 else self._next_call)
         due += [self._next_growth] if self._growth.pause is not None or self._growth.is_outdated else []
         return max(0.0, min(due) - self._loop.time())
 
@@ -217,6 +227,7 @@ class ChangeHub:
 
     def _understand(self, line: str, news: _Unread) -> None:
         word, *names = line.split()
+        self._is_reported = self._is_reported or word in ("watching", "changed")
         if word == "watching":  # what happened before was announced to others
             self.not_live_since = None
             news.is_everything = True
@@ -242,13 +253,27 @@ class ChangeHub:
     # What no ring reports.
 
     def _look(self, now: float, news: _Unread) -> None:
-        if now < self._next_look:
-            return
+        if self._is_reported:
+            self._version = self._store.data_version()
+            self._is_reported = self._is_doubted = False
+            self._next_resync = min(self._next_resync, now + RESYNC)
+        elif now >= self._next_look:
+            self._look_for_unreported(now, news)
+
+    def _look_for_unreported(self, now: float, news: _Unread) -> None:
         self._next_look = now + (POLL if self._is_away else LOOK)
         version = self._store.data_version()
-        if version != self._version:
+        if version == self._version:
+            return
+        if self._is_away or self._version is None:
             news.is_everything = news.is_everything or self._version is not None
             self._version = version
+        elif not self._is_doubted:  # its report may be on the way
+            self._is_doubted = True
+            self._next_look = now + GRACE
+        else:
+            self._version, self._is_doubted = version, False
+            news.is_everything = True
 
     def _look_for_growth(self, now: float, news: _Unread) -> None:
         if now < self._next_growth:

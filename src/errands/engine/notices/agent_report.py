@@ -43,6 +43,7 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
         found = engine.store.take_inbox(owner, reader=reader, now=engine.clock.now(), limit=MOST)
         if found:
             write(message(engine, found))
+    engine.bell.announce({each.task_id for each in found})
     return len(found)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from errands.engine.notices.inbox import is_answered
@@ -49,6 +49,7 @@ class Sender:
         mask: Callable[[str], Mask],
         output: Callable[[str], Mapping[str, str]] = lambda run_id: {},
         edition: Callable[[], object] = lambda: None,
+        announce: Callable[[Collection[str]], object] = lambda task_ids: None,
         backoff: timedelta = FIRST_BACKOFF,
         longest: timedelta = LONGEST_BACKOFF,
         timeout: float = TIMEOUT,
@@ -59,6 +60,7 @@ class Sender:
         self._mask = mask
         self._output = output
         self._edition = edition
+        self._announce = announce
         self._made_of = edition()
         self._backoff = backoff
         self._longest = longest
@@ -129,6 +131,7 @@ class Sender:
             while is_taken and (notices := self._store.queued(address, limit=BATCH)):
                 async with turns:
                     is_taken = await self._send(address, notices)
+                    self._announce({each.task_id for each in notices})
         except Exception:  # noqa: BLE001  # the loop's edge
             _LOG.exception("the outbox cannot be used; trying again soon")
             await asyncio.sleep(1.0)
@@ -177,6 +180,7 @@ class Sender:
     def _assign(self, notices: list[Notice]) -> list[Notice]:
         with self._store:
             self._store.assign_delivery([each.id for each in notices])
+        self._announce({each.task_id for each in notices})
         return [evolve(each, delivery=notices[0].id) for each in notices]
 
     def _delivery(self, notices: list[Notice]) -> Delivery:

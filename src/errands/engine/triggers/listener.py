@@ -169,8 +169,7 @@ class Listener:
                 assert first is not None
                 assert last is not None
                 store.set_next_fire(task.id, burst_end(trigger, first=first, last=last))
-        if has_new:
-            self._engine.bell.ring_about([task.id])
+        (self._engine.bell.ring_about if has_new else self._engine.bell.announce)([task.id])
 
     def _add_signal(self, task: Task, trigger: On, event: SourceEvent, *, leads_to_run: bool) -> bool:
         """Store a signal, and record it as skipped if it leads to no run; return whether it does."""
@@ -203,6 +202,7 @@ class Listener:
         except StoreError as trouble:
             _LOG.error("the health of %s cannot be written: %s", task.id, trouble)
             return FIRST_BACKOFF
+        self._engine.bell.announce([task.id])
         if isinstance(error, SourceError) and error.after is not None:
             return error.after
         return min(FIRST_BACKOFF * 2.0 ** min(failures - 1, 12), LONGEST_BACKOFF)
