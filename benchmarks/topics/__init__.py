@@ -9,7 +9,7 @@ from benchmarks.table import Table
 
 NAMES = (
     "throughput", "latency", "walls", "memory", "capture", "start", "queries", "queue", "agents", "mcp",
-    "schedules", "top", "live",
+    "schedules", "top", "page", "live",
 )  # fmt: skip
 
 

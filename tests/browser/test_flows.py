@@ -186,6 +186,19 @@ def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: We
     assert web.get(f"/api/tasks/{other}").status == 200
 
 
+def test_a_list_of_many_pages_is_read_whole(windows: Windows, web: WebServer) -> None:
+    tasks = [web.run("--batch", "pages", "--", "echo", f"page {number}") for number in range(8)]
+    page = windows.context().new_page()
+    # The server's own pages, but of two or three rows.
+    small = lambda route: route.continue_(url=re.sub(r"limit=\d+", "limit=3", route.request.url))  # noqa: E731
+    page.route(re.compile(r"light-tasks.*limit="), small)
+    page.goto("/tasks?batch=pages")
+    expect(page.get_by_text("8 tasks", exact=True)).to_be_visible()
+    assert page.locator(".row .id").all_inner_texts() == tasks[::-1]
+    page.get_by_label(f"select {tasks[0]}").check()
+    expect(page.get_by_role("button", name="all 8 that match")).to_be_visible()
+
+
 def test_a_text_is_found_in_output_that_was_not_read_yet(windows: Windows, web: WebServer) -> None:
     task = web.run("--", "sh", "-c", "echo needle in front; seq 1 40000")
     page = windows.open(f"/tasks/{task}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -76,10 +75,3 @@ def test_no_view_has_a_serious_barrier_or_scrolls_sideways(
         if barriers or wide > 0:
             found[view] = (barriers, wide)
     assert found == {}, json.dumps(found, indent=1)
-
-
-def test_the_page_is_small() -> None:
-    """Compressed together, its code is small; the licences are not part of what a browser reads."""
-    folder = Path(__file__).parents[2] / "src/errands/frontends/web/page"
-    files = [each for each in sorted(folder.rglob("*")) if each.is_file() and each.suffix != ".txt"]
-    assert len(gzip.compress(b"".join(each.read_bytes() for each in files), 9)) <= 60_000

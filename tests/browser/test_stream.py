@@ -46,6 +46,29 @@ def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Window
     assert len(streams) == 2
 
 
+_AWAY = """
+Object.defineProperty(document, "hidden", { get: () => Boolean(window.away) });
+window.look = (away) => { window.away = away; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+
+
+def test_a_tab_in_the_background_reads_only_once_it_is_looked_at(windows: Windows, web: WebServer) -> None:
+    context = windows.context()
+    context.add_init_script(_AWAY)
+    page, front = context.new_page(), context.new_page()
+    page.goto("/")
+    front.goto("/")
+    expect(page.locator(".live")).to_have_text("● live")
+    expect(page.locator("main .loading")).to_have_count(0)
+    page.evaluate("() => window.look(true)")
+    task = web.run("--name", "unseen", "--", "sh", "-c", "exit 3")
+    expect(front.get_by_text(task).first).to_be_visible()  # so both have heard of it
+    expect(page.locator(".live")).to_have_text("● live")
+    assert page.get_by_text(task).count() == 0
+    page.evaluate("() => window.look(false)")
+    expect(page.get_by_text(task).first).to_be_visible()
+
+
 def test_without_a_daemon_the_page_says_so_and_starts_one(
     own_web: WebServer, make_windows: Callable[[WebServer], Windows]
 ) -> None:

@@ -274,6 +274,14 @@ def test_output_is_read_in_windows_and_searched(web: WebServer) -> None:
     assert web.get(f"{path}/raw").body.decode() == whole
 
 
+@pytest.mark.parametrize("text", ["second", "SECOND line", "größe", "GRÖSSE"])
+def test_a_text_is_found_in_any_case_and_script(web: WebServer, text: str) -> None:
+    task = web.run("--", "printf", "first\nthe Second line: GRÖSSE und größe\nthird")
+    found = web.get(f"/api/tasks/{task}/output/find", text=text).json
+    assert [each["line"] for each in found["matches"]] == ["the Second line: GRÖSSE und größe"]
+    assert found["matches"][0]["offset"] == len("first\n")
+
+
 def test_notices_are_shown_and_stay_unread(web: WebServer, tasks: dict[str, str]) -> None:
     task = web.post("/api/tasks", {"command": "false"}).json["row"]["id"]
     ended(web, task)

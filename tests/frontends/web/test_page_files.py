@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from errands.frontends.tools.keys import KEYS
+from errands.frontends.web import bundle, static
+from errands.frontends.web.static import page_file
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "src/errands/frontends/web/page"
@@ -73,6 +75,62 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
             r"(https?:)?//[a-z0-9.-]+\.[a-z]{2,}",
             re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE),
         ), path
+
+
+def test_the_page_is_small() -> None:
+    """As it is sent, all of it; the licences are not part of what a browser reads."""
+    sent = [page_file("/", "gzip")]
+    for name in static.files():
+        if name not in ("index.html", "vendor/LICENSES.txt"):
+            sent.append(page_file(f"/page/{static.version()}/{name}", "gzip"))
+    assert {each.headers["content-encoding"] for each in sent} == {"gzip"}
+    assert sum(len(each.body) for each in sent) <= 60_000
+
+
+def test_every_module_and_style_sheet_is_in_the_bundle() -> None:
+    script, styles = (static.files()[name].decode() for name in (bundle.SCRIPT, bundle.STYLES))
+    for path in OURS:
+        first = path.read_text().splitlines()[0]  # a comment that says what the module is
+        assert script.count(f"{first}\n") == 1, path
+    assert [each.relative_to(PAGE).as_posix() for each in sorted(PAGE.glob("css/*.css"))] == sorted(
+        bundle.STYLE_SHEETS
+    )
+    for path in PAGE.glob("css/*.css"):
+        assert path.read_text() in styles
+
+
+def test_modules_are_joined_in_the_order_in_which_they_need_each_other() -> None:
+    files = {
+        "js/main.js": 'import { b as c, d } from "./b.js";\nimport * as all from "./a.js";\nc(d, all);\n',
+        "js/a.js": 'import made from "../vendor/made.mjs";\nexport class A {}\nexport const x = made;\n',
+        "js/b.js": 'import {\n  A,\n  x,\n} from "./a.js";\nexport async function b() {}\n'
+        "export const d = x;\n",
+    }
+    assert bundle.script(files) == (
+        'import * as library0 from "./vendor/made.mjs";\n'
+        "const module_a = (() => {\nconst made = library0.default;\nclass A {}\nconst x = made;\n"
+        "return { A, x };\n})();\n"
+        "const module_b = (() => {\nconst {\n  A,\n  x,\n} = module_a;\nasync function b() {}\nconst d = x;\n"
+        "return { b, d };\n})();\n"
+        "const module_main = (() => {\nconst { b: c, d } = module_b;\nconst all = module_a;\nc(d, all);\n"
+        "})();\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export default 1;",
+        "export let x = 1;",
+        "export { x };",
+        'import "./a.js";',
+        'export * from "./a.js";',
+        'import { main } from "./main.js";',
+    ],
+)
+def test_what_cannot_be_joined_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match=r"cannot be joined|import each other"):
+        bundle.script({"js/main.js": f"{line}\n", "js/a.js": ""})
 
 
 def test_no_file_is_too_long() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -17,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from errands.config.sections import Web
+from errands.frontends.web import bundle, static
+from errands.frontends.web.guard import RefusalError
 from errands.frontends.web.serve import place_of
 from errands.frontends.web.static import page_file
 from errands.model.errors import BadValue
@@ -134,30 +137,64 @@ def test_another_machine_is_served_with_tls_only(tmp_path: Path) -> None:
     assert found.url(7979) == "https://192.0.2.1:7979"
 
 
-def test_the_page_is_served_at_its_addresses_and_its_files_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from errands.frontends.web import static
-    from errands.frontends.web.guard import RefusalError
-
+@pytest.fixture
+def page_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A page of two modules, instead of ours."""
+    caches = (static.files, static.version, static.shell, static._compressed)
     (tmp_path / "js").mkdir()
-    (tmp_path / "index.html").write_text('<script type="module" src="/page/js/main.js"></script>')
-    (tmp_path / "js" / "main.js").write_text("import './other.js'")
+    (tmp_path / "css").mkdir()
+    (tmp_path / "index.html").write_text('<script type="module" src="/page/bundle.js"></script>')
+    (tmp_path / "js" / "main.js").write_text('import { said as word } from "./other.js";\nalert(word);\n')
+    (tmp_path / "js" / "other.js").write_text('export const said = "hello";\n')
     (tmp_path / "js" / "secret.py").write_text("")
+    for path in bundle.STYLE_SHEETS:
+        (tmp_path / path).write_text(f"/* {path} */\n")
     monkeypatch.setattr(static, "FOLDER", str(tmp_path))
-    for each in (static.files, static.version, static.shell):
+    for each in caches:
         each.cache_clear()
-    try:
-        shell = page_file("/tasks/pytest-7k2m4x")
-        named = f"/page/{static.version()}/js/main.js"
-        assert shell.body == f'<script type="module" src="{named}"></script>'.encode()
-        assert "cache-control" not in shell.headers  # the guard says: do not keep it
-        script = page_file(named)
-        assert script.headers["content-type"] == "text/javascript; charset=utf-8"
-        assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
-        for path in ("/page/old/js/main.js", f"/page/{static.version()}/js/secret.py", "/main.js"):
-            with pytest.raises(RefusalError):
-                page_file(path)
-    finally:
-        for each in (static.files, static.version, static.shell):
-            each.cache_clear()
+    yield tmp_path
+    for each in caches:
+        each.cache_clear()
+
+
+def test_the_page_is_served_at_its_addresses_and_its_files_for_ever(page_of: Path) -> None:
+    shell = page_file("/tasks/pytest-7k2m4x", "")
+    named = f"/page/{static.version()}/bundle.js"
+    assert shell.body == f'<script type="module" src="{named}"></script>'.encode()
+    assert "cache-control" not in shell.headers  # the guard says: do not keep it
+    script = page_file(named, "")
+    assert script.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for path in (
+        "/page/old/bundle.js",
+        f"/page/{static.version()}/js/secret.py",
+        f"/page/{static.version()}/js/main.js",
+        f"/page/{static.version()}/index.html",
+        "/main.js",
+    ):
+        with pytest.raises(RefusalError):
+            page_file(path, "")
+
+
+def test_files_are_compressed_for_a_browser_that_takes_them_so(page_of: Path) -> None:
+    for path in ("/", f"/page/{static.version()}/bundle.js"):
+        plain, sent = page_file(path, ""), page_file(path, "br, gzip;q=0.8")
+        assert "content-encoding" not in plain.headers
+        assert sent.headers["content-encoding"] == "gzip"
+        assert plain.headers["vary"] == sent.headers["vary"] == "accept-encoding"  # for a proxy that keeps it
+        assert gzip.decompress(bytes(sent.body)) == plain.body
+
+
+def test_a_request_that_is_still_answered_when_the_server_stops_is_refused(
+    make_web: Callable[..., WebServer],
+) -> None:
+    web = make_web()
+    with web.connect(f"POST /api/sign-in HTTP/1.1\r\nHost: {web.host}:{web.port}\r\n".encode()) as line:
+        line.sendall(b"Content-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+        assert b"100 Continue" in line.recv(4096)  # it waits for the body
+        web.process.terminate()
+        answer = line.makefile("rb").read()
+    assert b"503" in answer
+    assert b"stopping" in answer
+    web.process.wait(WITHIN)
+    assert "Traceback" not in web.log.read_text()

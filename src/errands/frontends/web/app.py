@@ -108,7 +108,7 @@ class WebApp:
             raise RefusalError(405, detail, "NotAllowed", allow=", ".join(allowed))
         if request.method not in ("GET", "HEAD") or path.startswith("/api/"):
             raise RefusalError(404, f"there is no {line(request.method[:20])} {path}", "NotFound")
-        return page_file(request.url.path)
+        return page_file(request.url.path, request.headers.get("accept-encoding", ""))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Start and stop with the server, together with what is mounted."""

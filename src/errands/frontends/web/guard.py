@@ -75,6 +75,9 @@ class Guard:
             await self._app(scope, _replay(body, receive), guarded.send)
         except RefusalError as refusal:
             await guarded.refuse(refusal)
+        except asyncio.CancelledError:  # the server stops, and this took too long
+            if not guarded.is_begun:
+                await guarded.refuse(RefusalError(503, "the server is stopping", connection="close"))
         except Exception:  # the edge: one request must not end the server, nor show its inside
             _LOG.exception("a request failed: %s", scope["method"])
             if guarded.is_begun:

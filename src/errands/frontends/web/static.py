@@ -1,16 +1,18 @@
-"""The files of the page, read once: each is named in the page with a digest of its content.
+"""The files of the page, read, joined and compressed once: each is named with a digest of them all.
 
 So a browser may keep a file for ever, and a new version of Errands is never mixed with an old one.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 from functools import cache
 
 from starlette.responses import Response
 
+from errands.frontends.web import bundle
 from errands.frontends.web.guard import RefusalError
 
 FOLDER = os.path.join(os.path.dirname(__file__), "page")
@@ -32,7 +34,7 @@ PREFIX = "/page/"
 
 @cache
 def files() -> dict[str, bytes]:
-    """Return the files by their path below the page's folder; nothing else can ever be asked for."""
+    """Return the files by their path; nothing else can ever be asked for. Modules and styles are joined."""
     found: dict[str, bytes] = {}
     for folder, _, names in os.walk(FOLDER):
         for name in names:
@@ -40,6 +42,10 @@ def files() -> dict[str, bytes]:
             if os.path.splitext(name)[1] in _TYPES:
                 with open(path, "rb") as file:
                     found[os.path.relpath(path, FOLDER)] = file.read()
+    parts = {path: found.pop(path).decode() for path in list(found) if path.endswith((".js", ".css"))}
+    if parts:
+        found[bundle.SCRIPT] = bundle.script(parts).encode()
+        found[bundle.STYLES] = bundle.styles(parts).encode()
     return found
 
 
@@ -59,19 +65,32 @@ def shell() -> bytes:
     return text.replace(PREFIX, f"{PREFIX}{version()}/").encode()
 
 
-def page_file(path: str) -> Response:
-    """Return a file of the page; any other path is an address of the page, which reads it itself."""
+@cache
+def _compressed(name: str) -> bytes:
+    return gzip.compress(shell() if name == "index.html" else files()[name], mtime=0)
+
+
+def _sent(name: str, accepted: str, **headers: str) -> Response:
+    """Return the answer with a file, compressed for a browser that takes it so."""
+    content = shell() if name == "index.html" else files()[name]
+    headers = {"content-type": _TYPES[os.path.splitext(name)[1]], "vary": "accept-encoding", **headers}
+    if "gzip" in accepted:
+        return Response(_compressed(name), headers={**headers, "content-encoding": "gzip"})
+    return Response(content, headers=headers)
+
+
+def page_file(path: str, accepted: str) -> Response:
+    """Return a file of the page; any other path is an address of the page, which reads it itself.
+
+    `accepted` are the encodings that the browser takes.
+    """
     if path.startswith(PREFIX):
         wanted, _, name = path.removeprefix(PREFIX).partition("/")
-        content = files().get(name)
-        if content is None or wanted != version() or name == "index.html":
+        if name not in files() or wanted != version() or name == "index.html":
             raise RefusalError(404, "there is no such file; reload the page", "NotFound")
-        kind = _TYPES[os.path.splitext(name)[1]]
-        return Response(content, headers={"content-type": kind, "cache-control": _FOR_EVER})
-    if path == "/favicon.ico" and "favicon.ico" in files():
-        return Response(files()["favicon.ico"], headers={"content-type": _TYPES[".ico"]})
+        return _sent(name, accepted, **{"cache-control": _FOR_EVER})
     if os.path.splitext(path)[1] in _TYPES:
         raise RefusalError(404, "there is no such file", "NotFound")
     if not shell():
         raise RefusalError(404, "this installation has no page; use the API: see /openapi.json", "NotFound")
-    return Response(shell(), headers={"content-type": _TYPES[".html"]})
+    return _sent("index.html", accepted)

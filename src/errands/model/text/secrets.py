@@ -130,12 +130,21 @@ _HARMLESS_ENDS = frozenset((
 ))  # fmt: skip
 
 
+_EXACT = tuple(dict.fromkeys(anchor for _, anchor, _ in (*SHAPES, *WORDS)))
+_LOWERED = tuple(dict.fromkeys(anchor for _, anchors, _, _ in LABELLED for anchor in anchors))
+
+
 def may_have_secret(text: str) -> bool:
     """Return whether a text contains any anchor; without one it has no secrets."""
+    # Plain loops: a list of 10,000 tasks asks 20,000 times; with generators that took 200 ms instead of 80.
+    for anchor in _EXACT:
+        if anchor in text:
+            return True
     lowered = text.lower()
-    return any(anchor in text for _, anchor, _ in (*SHAPES, *WORDS)) or any(
-        anchor in lowered for _, anchors, _, _ in LABELLED for anchor in anchors
-    )
+    for anchor in _LOWERED:  # noqa: SIM110
+        if anchor in lowered:
+            return True
+    return False
 
 
 def is_credential(name: str, value: str) -> bool:

@@ -6,6 +6,7 @@ masked as a whole: eleven megabytes would take 1.5 s.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from errands.engine.engine import Engine
@@ -88,24 +89,36 @@ def _find(piece: Piece, wanted: str, mask: Mask, matches: list[dict[str, Any]], 
     whole, _, _ = piece.content.rpartition(b"\n")
     content = whole + b"\n" if whole and piece.after else piece.content
     start = piece.next_offset - len(piece.content)
-    if wanted not in content.decode("utf-8", "replace").casefold():
-        return start + len(content)
-    place = 0
-    for part in content.splitlines(keepends=True):
-        end = place + len(part)
-        if wanted in part.decode("utf-8", "replace").casefold():
-            # What a mask hides must not be found by trying.
-            before = (piece.before + content[:place])[-CONTEXT:]
-            after = (piece.content[end:] + piece.after)[:CONTEXT]
-            shown = line(mask.output(part.rstrip(b"\r\n"), before=before, after=after))
-            found = shown.casefold().find(wanted)
-            if found >= 0:
-                first = max(0, found - _AROUND // 2)
-                matches.append({"offset": start + place, "line": shown[first : first + _AROUND]})
-                if len(matches) == limit:
-                    return start + end
-        place = end
-    return start + place
+    for place, end in _lines(content, wanted):
+        # What a mask hides must not be found by trying.
+        before = (piece.before + content[:place])[-CONTEXT:]
+        after = (piece.content[end:] + piece.after)[:CONTEXT]
+        shown = line(mask.output(content[place:end].rstrip(b"\r\n"), before=before, after=after))
+        found = shown.casefold().find(wanted)
+        if found >= 0:
+            first = max(0, found - _AROUND // 2)
+            matches.append({"offset": start + place, "line": shown[first : first + _AROUND]})
+            if len(matches) == limit:
+                return start + end
+    return start + len(content)
+
+
+def _lines(content: bytes, wanted: str) -> Iterator[tuple[int, int]]:
+    """Yield where lines that have a text begin and end."""
+    if not wanted.isascii():
+        place = 0
+        for part in content.splitlines(keepends=True):
+            if wanted in part.decode("utf-8", "replace").casefold():
+                yield place, place + len(part)
+            place += len(part)
+        return
+    # Most texts are ASCII: their bytes are found twenty times as fast as characters.
+    lowered, text = content.lower(), wanted.encode()
+    found = lowered.find(text)
+    while found >= 0:
+        place, end = lowered.rfind(b"\n", 0, found) + 1, lowered.find(b"\n", found) + 1 or len(content)
+        yield place, end
+        found = lowered.find(text, end)
 
 
 def output_raw(call: Call) -> Answer:

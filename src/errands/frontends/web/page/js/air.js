@@ -120,6 +120,8 @@ async function read() {
     headers: { Authorization: `Bearer ${key()}` },
     signal: current.signal,
     cache: "no-store",
+    // Before whatever other tabs read: they wait for it.
+    priority: "high",
   });
   if (!answer.ok || !answer.body) throw Object.assign(new Error("refused"), { status: answer.status });
   const reader = answer.body.getReader();

@@ -5,6 +5,20 @@ import { useEffect, useRef, useState } from "./html.js";
 
 const GATHER = 200; // milliseconds between two readings of the same, while it changes
 
+/** What waits until this tab is looked at. @type {Set<() => void>} */
+const waiting = new Set();
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  for (const act of [...waiting]) act();
+  waiting.clear();
+});
+
+/** Read something again, once this tab is looked at: twelve tabs must not all read at once. @param {() => void} act */
+export function whenVisible(act) {
+  if (document.hidden) waiting.add(act);
+  else act();
+}
+
 /**
  * Ask for something, and again when news of it come; `affects` says which do (default: all changes).
  * What is shown stays until the next answer is there.
@@ -39,7 +53,7 @@ export function useAsk(path, affects) {
       if (!abort.signal.aborted) {
         timer = window.setTimeout(() => {
           busy = false;
-          if (due) read();
+          if (due) whenVisible(read);
         }, GATHER);
       }
     };
@@ -47,10 +61,11 @@ export function useAsk(path, affects) {
     read();
     const stop = onNews((name, facts) => {
       if (["beat", "lost", "counts", "lanes", "daemon", "output", "state"].includes(name)) return;
-      if (name === "hello" || name === "again" || !fits.current || fits.current(name, facts)) read();
+      if (name === "hello" || name === "again" || !fits.current || fits.current(name, facts)) whenVisible(read);
     });
     return () => {
       abort.abort();
+      waiting.delete(read);
       clearTimeout(timer);
       stop();
     };

@@ -2,6 +2,7 @@
 import { onNews } from "../air.js";
 import { get, post, query } from "../api.js";
 import { ago, took, until, useTick } from "../clock.js";
+import { whenVisible } from "../data.js";
 import { html, useEffect, useMemo, useRef, useState } from "../html.js";
 import { useKeys } from "../keys.js";
 import { confirmed } from "../parts/dialog.js";
@@ -14,6 +15,8 @@ const FILTERS = ["state", "kind", "text", "batch", "lane", "parent", "since"];
 const STATES = ["proposed", "pending", "running", "completed", "failed", "cancelled", "skipped", "active", "paused"];
 const VERBS = ["cancel", "restart", "pause", "unpause", "fire", "clear"];
 const FIRST = 200; // rows that are read before the others
+const PAGE = 2000; // rows of each reading after that: a larger one would hold up the server and the page
+const MOST = 20_000; // rows that are kept; filters find the others
 const LABELS = /** @type {Record<string, string>} */ ({ clear: "remove", fire: "run now" });
 
 /** A row of the stream as a light one. @param {any} row */
@@ -28,7 +31,7 @@ function time(row) {
 /** The tasks that match, kept up to date; new ones wait until the reader wants them. @param {string} filters */
 function useTasks(filters) {
   const [state, setState] = useState(
-    /** @type {any} */ ({ filters: null, rows: [], error: null, fresh: [], hidden: 0, isWhole: false }),
+    /** @type {any} */ ({ filters: null, rows: [], error: null, fresh: [], hidden: 0, isWhole: false, isCut: false }),
   );
   const held = useRef(state);
   held.current = state;
@@ -46,18 +49,32 @@ function useTasks(filters) {
       if (mine !== turn.current) return;
       const isKnown = held.current.filters === filters && held.current.rows.length > first.rows.length;
       if (!first.before || !isKnown) {
-        setState({ filters, rows: first.rows, error: null, fresh: [], hidden, isWhole: !first.before });
+        setState({ filters, rows: first.rows, error: null, fresh: [], hidden, isWhole: !first.before, isCut: false });
       }
       if (!first.before) return;
-      const rest = await page(`before=${encodeURIComponent(first.before)}`);
-      if (mine !== turn.current) return;
-      const rows = [...first.rows, ...rest.rows];
+      const rows = [...first.rows];
+      let next = first.before;
+      while (next && rows.length < MOST) {
+        const more = await page(`limit=${PAGE}&before=${encodeURIComponent(next)}`);
+        if (mine !== turn.current) return;
+        rows.push(...more.rows);
+        next = more.before;
+      }
       setState((before) => {
         const newer = new Map(isKnown ? [] : before.rows.map((row) => [row.id, row]));
         const ids = new Set(rows.map((row) => row.id));
         const added = isKnown ? [] : before.rows.filter((row) => !ids.has(row.id));
         const all = [...added, ...rows.map((row) => newer.get(row.id) || row)];
-        return { ...before, filters, rows: all, error: null, fresh: [], hidden: 0, isWhole: true };
+        return {
+          ...before,
+          filters,
+          rows: all,
+          error: null,
+          fresh: [],
+          hidden: 0,
+          isWhole: !next,
+          isCut: Boolean(next),
+        };
       });
     } catch (error) {
       if (mine === turn.current) setState({ ...held.current, filters, error });
@@ -69,7 +86,7 @@ function useTasks(filters) {
     return onNews((name, facts) => {
       if (name === "hello" || name === "again") {
         clearTimeout(timer);
-        timer = window.setTimeout(read, 200);
+        timer = window.setTimeout(() => whenVisible(read), 200);
       } else if (name === "gone") {
         const gone = new Set(facts.ids);
         setState((before) => ({ ...before, rows: before.rows.filter((row) => !gone.has(row.id)) }));
@@ -242,7 +259,7 @@ export function Tasks() {
           ${!all && tasks.isWhole && html`<button type="button" class="plain" onClick=${() => setAll(true)}>all ${tasks.rows.length.toLocaleString("en")} that match</button>`}
           <button type="button" class="plain" onClick=${clearSelection}>none</button><span class="grow"></span>
           <span class="buttons">${VERBS.map((verb) => html`<button key=${verb} type="button" class=${["cancel", "clear"].includes(verb) ? "careful" : ""} onClick=${() => batch(verb)}>${LABELS[verb] || verb}</button>`)}</span>`
-          : html`<span class="muted">${tasks.isLoading || !tasks.isWhole ? "" : plural(tasks.rows.length, "task")}</span>
+          : html`<span class="muted">${tasks.isCut ? `the newest ${plural(tasks.rows.length, "task")}; a filter finds older ones` : tasks.isLoading || !tasks.isWhole ? "" : plural(tasks.rows.length, "task")}</span>
           ${tasks.fresh.length > 0 && html`<button type="button" class="fresh" onClick=${tasks.showFresh}>${tasks.fresh.length} new</button>`}`
       }
     </div>

@@ -1,0 +1,1 @@
+"""The web page: its server, a real browser, and many streams, for the topic `page`."""
