@@ -19,6 +19,8 @@ class Scale:
     sizes: tuple[int, ...] = (1_000, 100_000, 1_000_000)
     questions: int = 300
     queued: int = 10_000
+    pairs: int = 40
+    watched_tasks: int = 1_000
 
 
 FULL = Scale()
@@ -35,4 +37,6 @@ QUICK = Scale(
     sizes=(1_000, 20_000),
     questions=50,
     queued=500,
+    pairs=2,
+    watched_tasks=100,
 )

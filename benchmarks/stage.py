@@ -26,7 +26,7 @@ class Stage:
         self.home = Home(path=f"{self.directory}/home")
         self._settings = {f"ERRANDS_{name.upper()}": value for name, value in settings.items()}
         self._before: Mapping[str, str] = {}
-        self._daemon = 0
+        self.daemon = 0
 
     def __enter__(self) -> Stage:
         self._before = dict(os.environ)
@@ -50,22 +50,22 @@ class Stage:
         bootstrap.start_daemon(self.home)
         facts = daemon_facts(self.home)
         assert facts is not None
-        self._daemon = int(facts["pid"])
-        return self._daemon
+        self.daemon = int(facts["pid"])
+        return self.daemon
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """Stop the daemon, and wait for its end."""
-        if self._daemon:
-            os.kill(self._daemon, number)
-            os.waitpid(self._daemon, 0)
-            self._daemon = 0
+        if self.daemon:
+            os.kill(self.daemon, number)
+            os.waitpid(self.daemon, 0)
+            self.daemon = 0
 
     def engine(self) -> Engine:
         return bootstrap.open_engine(self.home, consent="yes")
 
     def supervisors(self) -> list[int]:
         """Return the daemon, its zygote and the shims, without the tasks' own processes."""
-        return [pid for pid in processes.tree(self._daemon) if _is_ours(pid)]
+        return [pid for pid in processes.tree(self.daemon) if _is_ours(pid)]
 
 
 def _is_ours(pid: int) -> bool:

@@ -7,17 +7,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import errands
+from benchmarks import processes
 from benchmarks.contenders import SLOTS
 from benchmarks.crowd import fill
 from benchmarks.figure import Bar, Figure
+from benchmarks.paired import difference, in_turns
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
 from benchmarks.stage import Stage
 from benchmarks.table import Table
-from benchmarks.units import milliseconds, rate, times
+from benchmarks.units import microseconds, milliseconds, rate
 from errands import bootstrap
 from errands.engine.engine import Engine
 from errands.engine.live.metrics import families, text
@@ -43,15 +46,22 @@ def measure(scale: Scale) -> list[Table]:
             ),
             notes=(f"{scale.latency_samples} of each, one after the other, through the daemon.",),
         ),
-        Table(title="The cost of being watched, and of metrics", figures=(_cost(scale), _scrape(scale))),
+        Table(
+            title="The cost of being watched, and of metrics",
+            figures=(*_costs(scale), _scrape(scale)),
+            notes=(
+                f"Ratios are the medians of {scale.pairs} pairs, measured in turns, with the interval that "
+                "holds the true one with a probability of 95 %.",
+            ),
+        ),
     ]
 
 
 class _Watcher:
     """Another process that prints when it heard which names."""
 
-    def __init__(self) -> None:
-        words = (sys.executable, "-m", __name__)
+    def __init__(self, *, is_silent: bool = False) -> None:
+        words = (sys.executable, "-m", __name__, *(["silent"] if is_silent else []))
         self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, bufsize=1)
         self._lines = self._process.stdout
         assert self._lines is not None
@@ -121,36 +131,65 @@ def _step(directory: str, number: int) -> None:
         file.write(f"{number} of 1000\n")
 
 
-def _cost(scale: Scale) -> Figure:
+@dataclass(frozen=True, slots=True)
+class _Burst:
+    """Seconds of the clock, and of the processors that client, daemon and commands used."""
+
+    seconds: float
+    cpu: float
+
+
+def _costs(scale: Scale) -> tuple[Figure, Figure]:
     """Run short tasks with and without a watcher, in turns."""
-    rates: dict[bool, list[float]] = {False: [], True: []}
+    count = scale.watched_tasks
     with Stage(lanes_shell=str(SLOTS)) as stage:
-        stage.start()
-        asyncio.run(_burst(stage.home.path, 20))
-        for _ in range(scale.bursts):
-            for is_watched in (False, True):
-                watcher = _Watcher() if is_watched else None
-                rates[is_watched].append(asyncio.run(_burst(stage.home.path, scale.tasks)))
-                if watcher is not None:
-                    watcher.close()
-    watched, alone = Spread(rates[True]), Spread(rates[False])
-    ratios = watched.over(alone)
-    return Figure(
-        what=f"{scale.tasks:,} x true, watched",
-        value=watched.text(rate),
-        beside=f"unwatched {alone.text(rate)}",
-        ratio=ratios.middle,
-        ratio_text=ratios.text(times),
-        bar=Bar(limit=0.98, is_goal=True),
+        daemon = stage.start()
+
+        def burst() -> _Burst:
+            cpu = time.process_time() + processes.cpu(processes.tree(daemon))
+            seconds = asyncio.run(_burst(stage.home.path, count))
+            return _Burst(seconds, time.process_time() + processes.cpu(processes.tree(daemon)) - cpu)
+
+        def watched_burst() -> _Burst:
+            watcher = _Watcher(is_silent=True)
+            try:
+                return burst()
+            finally:
+                watcher.close()
+
+        burst()
+        pairs = in_turns(scale.pairs, burst, watched_burst)
+    alone, watched = (Spread([count / each.seconds for each in side]) for side in zip(*pairs, strict=True))
+    speed = difference([one.seconds / other.seconds for one, other in pairs])
+    cpu = difference([other.cpu / one.cpu for one, other in pairs])
+    spent = [Spread([each.cpu / count for each in side]) for side in zip(*pairs, strict=True)]
+    return (
+        Figure(
+            what=f"{count:,} x true, watched",
+            value=watched.text(rate),
+            beside=f"unwatched {alone.text(rate)}",
+            ratio=speed.middle,
+            ratio_text=str(speed),
+            bar=Bar(limit=0.98, is_goal=True),
+        ),
+        Figure(
+            what="its processor time per task, without that of the watcher",
+            value=microseconds(spent[1].middle),
+            beside=f"unwatched {microseconds(spent[0].middle)}",
+            ratio=cpu.middle,
+            ratio_text=str(cpu),
+            bar=Bar(limit=1.02, at_most=True, is_goal=True),
+        ),
     )
 
 
 async def _burst(home: str, count: int) -> float:
+    """Run short tasks; return the seconds from their submission to the end of the last one."""
     async with errands.connect(home, embedded=False, yes=True) as engine:
         began = time.perf_counter()
         views = await engine.submit_all([Draft(command=("true",))] * count)
         await engine.wait_all([view.id for view in views])
-        return count / (time.perf_counter() - began)
+        return time.perf_counter() - began
 
 
 def _scrape(scale: Scale) -> Figure:
@@ -173,16 +212,17 @@ def _scrape(scale: Scale) -> Figure:
     )
 
 
-async def _watch() -> None:
-    """Be the watcher: print the time and the names of every change."""
+async def _watch(*, is_silent: bool) -> None:
+    """Be the watcher: print the time and the names of every change, unless nobody reads them."""
     async with bootstrap.open_engine().changes() as changes:
         async for change in changes:
             if changes.not_live_since is None and change.is_everything:
                 print("live", flush=True)
                 break
         async for change in changes:
-            print(time.time_ns(), *change.tasks, *change.grown, flush=True)
+            if not is_silent:
+                print(time.time_ns(), *change.tasks, *change.grown, flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(_watch())
+    asyncio.run(_watch(is_silent=sys.argv[1:] == ["silent"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import statistics
 import sys
 import time
@@ -18,6 +19,7 @@ from benchmarks.scale import Scale
 from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, milliseconds
+from errands.model.options.draft import Draft
 
 _TASKS = 10_000
 _LINE = 1_000_000  # characters
@@ -29,6 +31,7 @@ _SOON, _FAST, _SMALL = (
     Bar(limit=50, at_most=True, unit=" ms", is_goal=True),
     Bar(limit=60, at_most=True, unit=" MB", is_goal=True),
 )
+_NOTICED, _RETURNED = (Bar(limit=limit, at_most=True, unit=" s", is_goal=True) for limit in (25, 2))
 
 
 def measure(scale: Scale) -> list[Table]:
@@ -36,6 +39,7 @@ def measure(scale: Scale) -> list[Table]:
         fill(stage, _TASKS)
         stage.start()
         task_id = asyncio.run(_logged(stage))
+        lost = _lost(stage)
         listed = [_viewed("2", "10,0") for _ in range(scale.rounds)]
         logged = [_viewed("2" + "g" + "\r", task_id) for _ in range(scale.rounds)]
     figures = []
@@ -57,8 +61,48 @@ def measure(scale: Scale) -> list[Table]:
             title="The viewer",
             figures=tuple(figures),
             notes=("On a pseudo-terminal of 80 x 24; a key is answered when the screen has changed.",),
-        )
+        ),
+        Table(title="The viewer when the daemon dies", figures=lost),
     ]
+
+
+def _lost(stage: Stage) -> tuple[Figure, ...]:
+    """Kill and stop the daemon; measure how soon the viewer says so, and is right again."""
+    child, took = _started(), []
+    try:
+        child.expect("● live")
+        for is_killed in (True, False):
+            began = time.perf_counter()
+            if is_killed:
+                stage.stop(signal.SIGKILL)
+            else:
+                os.kill(stage.daemon, signal.SIGSTOP)
+            child.expect("not live since")
+            took.append(time.perf_counter() - began)
+            if is_killed:
+                stage.start()
+            else:
+                os.kill(stage.daemon, signal.SIGCONT)
+            began = time.perf_counter()
+            child.expect("● live")
+            engine = stage.engine()
+            task = engine.submit(Draft(command=f"exec sleep {600 + is_killed}"))
+            child.expect(task.id)
+            took.append(time.perf_counter() - began)
+            engine.cancel([task.id])
+            engine.close()
+    finally:
+        child.close(force=True)
+    names = (
+        ("kill -9 until it says that it is not live", _NOTICED),
+        ("its return until a new task is shown live", _RETURNED),
+        ("SIGSTOP until it says that it is not live", _NOTICED),
+        ("SIGCONT until a new task is shown live", _RETURNED),
+    )
+    return tuple(
+        Figure(what=what, value=f"{seconds:.2f} s", judged=seconds, bar=bar)
+        for (what, bar), seconds in zip(names, took, strict=True)
+    )
 
 
 async def _logged(stage: Stage) -> str:
@@ -72,16 +116,7 @@ async def _logged(stage: Stage) -> str:
 def _viewed(keys: str, shown: str) -> tuple[float, float, float, float]:
     """Start the viewer and press keys; return seconds and processor time until rows, of a key, and bytes."""
     began = time.perf_counter()
-    child: pexpect.spawn[str] = pexpect.spawn(
-        sys.executable,
-        ["-m", "errands", "top"],
-        env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
-        dimensions=(24, 80),
-        encoding="utf-8",
-        codec_errors="replace",
-        timeout=60,
-    )
-    child.delaybeforesend = None
+    child = _started()
     try:
         child.expect("Nothing waits for you|WAITS FOR YOU")
         start, spent = time.perf_counter() - began, processes.cpu([child.pid or 0])
@@ -95,6 +130,20 @@ def _viewed(keys: str, shown: str) -> tuple[float, float, float, float]:
     finally:
         child.send("q")
         child.close(force=True)
+
+
+def _started() -> pexpect.spawn[str]:
+    child: pexpect.spawn[str] = pexpect.spawn(
+        sys.executable,
+        ["-m", "errands", "top"],
+        env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
+        dimensions=(24, 80),
+        encoding="utf-8",
+        codec_errors="replace",
+        timeout=60,
+    )
+    child.delaybeforesend = None
+    return child
 
 
 def _answered(child: pexpect.spawn[str], key: str) -> float:

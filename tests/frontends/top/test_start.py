@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from errands.bootstrap import open_client
+from errands.engine.live import hub
+from errands.engine.waiting import wait
+from errands.frontends.top.screen import REFRESH
+from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from tests.engine.daemons import Daemons
 from tests.frontends.cli.person import Person
@@ -38,12 +43,44 @@ def test_without_a_terminal_it_says_what_works(home: Home, tmp_path: Path) -> No
 
 async def test_a_dead_daemon_is_noticed_and_so_is_its_return(home: Home, daemons: Daemons) -> None:
     daemons.start()
+    client = open_client(home)
+    failed = client.submit(Draft(command="exit 3", consent="yes"))
+    wait(client, [failed.id])
     async with viewing(home) as viewer:
-        await viewer.shows("● live")
+        await viewer.shows("● live", failed.id)
         os.kill(daemons.pid, signal.SIGKILL)
         await viewer.shows("not live since")
         assert "● live" not in viewer.screen
+        client.clear([failed.id])
+        await viewer.hides(failed.id)
 
         daemons.start()
         await viewer.shows("● live")
         await viewer.hides("not live")
+        runs = client.submit(Draft(command="read line", input="pipe", consent="yes"))
+        await viewer.shows("RUNS · 1", runs.id)
+    client.cancel([runs.id])
+    client.close()
+
+
+async def test_a_daemon_that_hangs_is_not_live_until_it_goes_on(
+    home: Home, daemons: Daemons, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "QUIET", 0.2)
+    monkeypatch.setattr(hub, "DEAD", 1.0)
+    pid = daemons.start()
+    async with viewing(home) as viewer:
+        await viewer.shows("● live")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await viewer.shows("not live since")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await viewer.shows("● live")
+        await viewer.hides("not live")
+
+
+def test_the_limits_of_a_silent_daemon_are_below_what_is_promised() -> None:
+    assert hub.QUIET < hub.DEAD
+    assert hub.DEAD + hub.GATHER + REFRESH + 1 < 25  # the bars are drawn once a second
+    assert hub.CONNECT + hub.GATHER + REFRESH < 2

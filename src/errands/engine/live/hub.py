@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 POLL = 0.1  # seconds between two questions to the store without a daemon
 LOOK = 2.0  # the same, with one
+GATHER = 0.02  # seconds in which more changes are gathered after one was passed on
 GRACE = 0.5  # seconds within which a change that was seen in the store is usually reported
 RESYNC = 60.0  # seconds after a report until everything is read, in case it hid a lost one
 CONNECT = 0.25  # seconds between two attempts to reach a daemon
@@ -162,8 +163,10 @@ class ChangeHub:
         self._version: tuple[int, int] | None = None  # the latest that listeners know of
         self._is_reported = self._is_doubted = False  # whether a later one was reported, or was seen and not
         self._next_resync = math.inf
+        self._gather_until = 0.0
         self._growth.is_outdated = True
         self._handle = -1
+        self._has_rung = False  # whether there is something to read on the line
         self.not_live_since = self._clock.now()
         try:
             while True:
@@ -172,6 +175,8 @@ class ChangeHub:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await self._woken.wait()
+                # Without this a busy daemon would wake us a thousand times a second.
+                await asyncio.sleep(max(0.0, self._gather_until - self._loop.time()))
         except Exception as error:  # noqa: BLE001  # the loop's edge: listeners raise it
             _LOG.exception("the hub stops")
             for each in self._listeners:
@@ -196,6 +201,7 @@ class ChangeHub:
             self._growth.is_outdated = self._growth.is_outdated or bool(news.tasks) or news.is_everything
             for each in self._listeners:
                 each.put(news)
+            self._gather_until = now + GATHER
         due = [self._next_look, self._next_resync]
         due.append(self._asked + QUIET if self._handle >= 0 else self._next_call)
         due += [self._next_growth] if self._growth.pause is not None or self._growth.is_outdated else []
@@ -211,6 +217,12 @@ class ChangeHub:
         if self._handle < 0 and now >= self._next_call:
             self._call(now)
         lines = self._bell.read() if self._handle >= 0 else []
+        if self._has_rung and self._handle >= 0:
+            if self._bell.fileno() < 0:
+                self._woken.set()  # the daemon has gone after its last line
+            else:
+                self._loop.add_reader(self._handle, self._ring)
+            self._has_rung = False
         if lines:
             self._heard = self._asked = now
             for line in lines:
@@ -242,7 +254,14 @@ class ChangeHub:
             return
         self._heard = self._asked = now
         self._handle = self._bell.fileno()
-        self._loop.add_reader(self._handle, self._woken.set)
+        self._has_rung = False
+        self._loop.add_reader(self._handle, self._ring)
+
+    def _ring(self) -> None:
+        """Wake up, once: what comes until it is read would wake us again and again."""
+        self._loop.remove_reader(self._handle)
+        self._has_rung = True
+        self._woken.set()
 
     def _hang_up(self) -> None:
         if self._handle >= 0:
