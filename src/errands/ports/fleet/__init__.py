@@ -97,10 +97,22 @@ if TYPE_CHECKING:
             A host that has it already, under this epoch, gets the same again: it may have died since.
             """
 
+        async def held(self, host: str, epoch: int) -> list[Taken]:
+            """List the runs that this host has, as far as the fleet knows."""
+
+        async def affirm(self, host: str, epoch: int, runs: Sequence[Taken]) -> list[int]:
+            """Have again what this host took, after the fleet lost its last commits; return what is refused.
+
+            `Orders.settling` says when to do it. The home of a run offers what it placed again as well.
+            """
+
         async def report(
             self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
         ) -> bool:
-            """Store what is known about a run that goes on; False: the fleet gave up this attempt, end it."""
+            """Store what is known about a run that goes on; False: the fleet gave up this attempt, end it.
+
+            While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
+            """
 
         async def store_output(self, pieces: Sequence[Piece], *, host: str, epoch: int) -> None:
             """Store output of runs that this host has; what belongs to other attempts is dropped."""
@@ -113,7 +125,10 @@ if TYPE_CHECKING:
         async def finish(
             self, number: int, *, attempt: int, host: str, epoch: int, outcome: Mapping[str, Any]
         ) -> bool:
-            """Record how an attempt ended, and offer what waits for its room; False: refused, discard it."""
+            """Record how an attempt ended, and offer what waits for its room; False: refused, discard it.
+
+            While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
+            """
 
         def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:
             """Yield what this host could take, until it is closed; lost connections are replaced inside.
@@ -186,17 +201,25 @@ class Answered:
 
 @record
 class Orders:
-    """What the fleet wants of a host: runs to end, answers to its questions, runs with followed output."""
+    """What the fleet wants of a host: runs to end, answers to its questions, runs with followed output.
+
+    An answer is repeated for a while. While the fleet is `settling`, it may have lost its last commits: hosts
+    affirm what they have, homes offer what they placed again, and until then no host takes anything.
+    """
 
     stops: tuple[Stop, ...]
     answers: tuple[Answered, ...]
     followed: tuple[int, ...]
     draining: bool
+    settling: bool = False
 
 
 @record
 class Placed:
-    """A run to be carried out elsewhere: `key` is unique in its home, `body` is all that a host needs."""
+    """A run to be carried out elsewhere: `key` is unique in its home, `body` is all that a host needs.
+
+    `selector` is the name or a label of a host, or `*`; the lowest `priority` is first.
+    """
 
     home: str
     key: str
@@ -210,12 +233,18 @@ class Placed:
 
 @record
 class Taken:
-    """A run that a host has from now on, as `attempt`."""
+    """A run that a host has from now on, as `attempt`; the rest is what its home offered."""
 
     number: int
     attempt: int
     home: str
     body: Mapping[str, Any]
+    key: str = ""
+    task: str = ""
+    selector: str = "*"
+    lane: str = ""
+    priority: int = 0
+    policy: LossPolicy = "lost"
 
 
 @record

@@ -1,0 +1,294 @@
+"""The fleet in PostgreSQL: every method is one call of a function in `sql/`, which is one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from psycopg.types.json import Jsonb
+
+from errands.hosts import schema, wire
+from errands.hosts.connections import Connections
+from errands.model.errors import BadValue, FleetUnreachable
+from errands.ports.fleet import Answered, HostView, Lease, Orders, Piece, PlacedView, Stop, Taken
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from errands.ports.fleet import HostFacts, Offer, Placed
+
+POLL = 1.0  # seconds: what a lost notification costs
+_QUEUE_BYTES = 32  # as fleet.queue_of has it
+_TAKEN = "number, attempt, home, body, key, task, selector, lane, priority, policy"
+_VIEW = (
+    "number, home, key, task, state, attempt, host, selector, lane, view, outcome, question, question_body"
+)
+
+
+class PostgresFleet:
+    """What homes agree on, in the database at `url`."""
+
+    def __init__(self, url: str) -> None:
+        self._connections = Connections(url)
+        self._host: tuple[str, int] | None = None
+        self._may_take = False
+
+    async def open(self) -> None:
+        await schema.prepare(self._connections)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    # Hosts
+
+    async def join(self, host: HostFacts) -> Lease:
+        ((epoch, seconds, renewal, taken_by),) = await self._connections.rows(
+            "select epoch, seconds, renewal, taken_by from fleet.join(%s, %s, %s, %s, %s, %s)",
+            host.id,
+            host.name,
+            list(host.labels),
+            host.slots,
+            host.version,
+            host.boot,
+        )
+        if taken_by is not None:
+            raise BadValue(f"another host of this fleet is named {host.name!r}; join under another name")
+        self._host = (host.id, epoch)
+        self._may_take = True
+        return Lease(epoch=epoch, seconds=seconds, interval=renewal)
+
+    async def renew(self, host: str, epoch: int, *, free: int, tails: Sequence[Piece] = ()) -> Orders | None:
+        found = await self._connections.one(
+            "select fleet.renew(%s, %s, %s, %s::bigint[], %s::integer[], %s::bigint[], %s::bytea[])",
+            host,
+            epoch,
+            free,
+            *_columns(tails),
+        )
+        if found is None:
+            self._may_take = False
+            return None
+        orders = Orders(
+            stops=tuple(Stop(number=n, attempt=a, grace=grace) for n, a, grace in found["stops"]),
+            answers=tuple(
+                Answered(number=n, attempt=a, question=question, answer=answer)
+                for n, a, question, answer in found["answers"]
+            ),
+            followed=tuple(found["followed"]),
+            draining=found["draining"],
+            settling=found["settling"],
+        )
+        self._host = (host, epoch)
+        self._may_take = not orders.draining and not orders.settling
+        return orders
+
+    async def drain(self, name: str, *, wanted: bool) -> bool:
+        return bool(await self._connections.one("select fleet.drain(%s, %s)", name, wanted))
+
+    async def leave(self, host: str, epoch: int) -> None:
+        self._may_take = False
+        await self._connections.rows("select fleet.leave(%s, %s)", host, epoch)
+
+    async def hosts(self) -> list[HostView]:
+        found = await self._connections.records("select * from fleet.list_hosts()")
+        return [HostView(**{**row, "labels": tuple(row["labels"])}) for row in found]
+
+    async def set_lane(self, name: str, width: int | None) -> None:
+        await self._connections.rows("select fleet.set_lane(%s, %s)", name, width)
+
+    async def reap(self) -> int:
+        if self._host is None:
+            return 0
+        return int(await self._connections.one("select fleet.reap(%s, %s)", *self._host))
+
+    # The home that has the task
+
+    async def offer(self, placed: Placed) -> int:
+        return int(
+            await self._connections.one(
+                "select fleet.offer(%s, %s, %s, %s, %s, %s, %s, %s)",
+                placed.home,
+                placed.key,
+                placed.task,
+                placed.selector,
+                placed.lane,
+                placed.priority,
+                placed.policy,
+                Jsonb(dict(placed.body)),
+            )
+        )
+
+    async def cancel(self, home: str, key: str, *, grace: float) -> None:
+        await self._connections.rows("select fleet.cancel(%s, %s, %s)", home, key, grace)
+
+    async def results(self, home: str) -> list[PlacedView]:
+        return _views(await self._connections.rows(f"select {_VIEW} from fleet.results(%s)", home))
+
+    async def acknowledge(self, home: str, keys: Sequence[str]) -> None:
+        await self._connections.rows("select fleet.acknowledge(%s, %s)", home, list(keys))
+
+    async def follow(self, number: int, *, seconds: float) -> None:
+        await self._connections.rows("select fleet.follow(%s, %s)", number, seconds)
+
+    async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
+        found = await self._connections.rows(
+            "select start, content from fleet.output(%s, %s, %s)", number, attempt, start
+        )
+        return [Piece(number=number, attempt=attempt, start=at, content=content) for at, content in found]
+
+    async def answer(self, number: int, *, attempt: int, question: str, answer: Mapping[str, Any]) -> bool:
+        return bool(
+            await self._connections.one(
+                "select fleet.answer(%s, %s, %s, %s)", number, attempt, question, Jsonb(dict(answer))
+            )
+        )
+
+    # The host that runs it
+
+    async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
+        found = await self._connections.records(
+            f"select {_TAKEN} from fleet.take(%s, %s, %s)", (number, host, epoch)
+        )
+        return Taken(**found[0]) if found else None
+
+    async def held(self, host: str, epoch: int) -> list[Taken]:
+        found = await self._connections.records(f"select {_TAKEN} from fleet.held(%s, %s)", (host, epoch))
+        return [Taken(**row) for row in found]
+
+    async def affirm(self, host: str, epoch: int, runs: Sequence[Taken]) -> list[int]:
+        claims = [
+            {
+                "attempt": run.attempt,
+                "home": run.home,
+                "key": run.key,
+                "task": run.task,
+                "selector": run.selector,
+                "lane": run.lane,
+                "priority": run.priority,
+                "policy": run.policy,
+                "body": dict(run.body),
+            }
+            for run in runs
+        ]
+        found = await self._connections.rows("select fleet.affirm(%s, %s, %s)", host, epoch, Jsonb(claims))
+        return [number for (number,) in found]
+
+    async def report(
+        self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
+    ) -> bool:
+        return _accepted(
+            await self._connections.one(
+                "select fleet.report(%s, %s, %s, %s, %s)", number, attempt, host, epoch, Jsonb(dict(view))
+            )
+        )
+
+    async def store_output(self, pieces: Sequence[Piece], *, host: str, epoch: int) -> None:
+        await self._connections.rows(
+            "select fleet.keep_output(%s, %s, %s::bigint[], %s::integer[], %s::bigint[], %s::bytea[], false)",
+            host,
+            epoch,
+            *_columns(pieces),
+        )
+
+    async def ask(
+        self, number: int, *, attempt: int, host: str, epoch: int, question: str, body: Mapping[str, Any]
+    ) -> bool:
+        return _accepted(
+            await self._connections.one(
+                "select fleet.ask(%s, %s, %s, %s, %s, %s)",
+                number,
+                attempt,
+                host,
+                epoch,
+                question,
+                Jsonb(dict(body)),
+            )
+        )
+
+    async def finish(
+        self, number: int, *, attempt: int, host: str, epoch: int, outcome: Mapping[str, Any]
+    ) -> bool:
+        return _accepted(
+            await self._connections.one(
+                "select fleet.finish(%s, %s, %s, %s, %s)", number, attempt, host, epoch, Jsonb(dict(outcome))
+            )
+        )
+
+    async def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:
+        queues = [queue_of(selector) for selector in ("*", host.name, *host.labels)]
+        found = wire.offers(
+            self._connections,
+            queues=list(dict.fromkeys(queues)),
+            slots=host.slots,
+            may_take=lambda: self._may_take,
+        )
+        try:
+            async for offer in found:
+                yield offer
+        finally:
+            await found.aclose()
+
+    async def changes(self, *, home: str) -> AsyncIterator[None]:
+        woken = asyncio.Event()
+        woken.set()
+        channel = f"fleet#{_md5(home)}"
+        listening = asyncio.create_task(self._connections.listen([channel], woken.set))
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(POLL):
+                        await woken.wait()
+                woken.clear()
+                yield None
+        finally:
+            listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+
+    # Any home
+
+    async def find(self, task_or_run: str) -> list[PlacedView]:
+        return _views(await self._connections.rows(f"select {_VIEW} from fleet.find(%s)", task_or_run))
+
+    async def placed(self, *, limit: int) -> list[PlacedView]:
+        return _views(await self._connections.rows(f"select {_VIEW} from fleet.placed(%s)", limit))
+
+
+def queue_of(selector: str) -> str:
+    """Return the queue on the wire for a selector, as `fleet.queue_of` does in the database."""
+    return selector if len(selector.encode()) <= _QUEUE_BYTES else _md5(selector)
+
+
+def _md5(text: str) -> str:
+    from hashlib import md5
+
+    return md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _columns(pieces: Sequence[Piece]) -> tuple[list[int], list[int], list[int], list[bytes]]:
+    return (
+        [piece.number for piece in pieces],
+        [piece.attempt for piece in pieces],
+        [piece.start for piece in pieces],
+        [piece.content for piece in pieces],
+    )
+
+
+def _accepted(answer: str) -> bool:
+    if answer == "settling":
+        raise FleetUnreachable(
+            "the fleet's database may have lost its last commits; hosts say first what they have"
+        )
+    return answer == "yes"
+
+
+def _views(rows: list[tuple[Any, ...]]) -> list[PlacedView]:
+    names = _VIEW.split(", ")[:-2]
+    return [
+        PlacedView(
+            **dict(zip(names, row, strict=False)),
+            question=None if row[-2] is None else (row[-2], row[-1]),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,97 @@
+"""The tables and functions of a fleet: created once, and upgraded by the first newer host."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import procrastinate.schema
+import psycopg
+from psycopg import errors
+
+from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
+
+if TYPE_CHECKING:
+    from errands.hosts.connections import Connections
+
+VERSION = 1
+_TABLES = "tables.sql"
+_FUNCTIONS = ("admission.sql", "hosts.sql", "runs.sql", "output.sql", "rights.sql")
+# What a version changed in the tables of the one before; its functions simply replace those before.
+_UPGRADES: dict[int, str] = {}
+_LOCK = 7203331
+
+
+async def prepare(connections: Connections) -> None:
+    """Create or upgrade the fleet in a database; do nothing if it is there."""
+    try:
+        async with await connections.connect() as connection:
+            found = await _version(connection, connections)
+            if found is None or found < VERSION:
+                await _install(connection, connections)
+            elif found > VERSION:
+                raise FleetTooNew(
+                    f"the fleet in {connections.place} has tables of version {found}, and this Errands knows "
+                    f"version {VERSION}; upgrade Errands on this host"
+                )
+    except psycopg.OperationalError as error:
+        raise FleetUnreachable(connections.unreachable(error)) from error
+
+
+async def _version(connection: psycopg.AsyncConnection[Any], connections: Connections) -> int | None:
+    try:
+        cursor = await connection.execute("select fleet.version()")
+        row = await cursor.fetchone()
+    except (errors.InvalidSchemaName, errors.UndefinedFunction):
+        return None
+    except errors.InsufficientPrivilege as error:
+        raise FleetError(connections.forbidden) from error
+    return None if row is None else int(row[0])
+
+
+async def _install(connection: psycopg.AsyncConnection[Any], connections: Connections) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute("set local statement_timeout = '60s'")
+            await connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+            found = await _version_inside(connection)
+            if found == VERSION:
+                return
+            if found is None:
+                await connection.execute("create schema fleet")
+                await connection.execute("create schema fleet_wire")
+                await connection.execute("set local search_path = fleet_wire")
+                await connection.execute(_wire_schema().encode())
+                await connection.execute(_read(_TABLES).encode())
+                await connection.execute("insert into fleet.clock (version) values (%s)", (VERSION,))
+            else:
+                for version in range(found + 1, VERSION + 1):
+                    await connection.execute(_UPGRADES[version].encode())
+                await connection.execute("update fleet.clock set version = %s", (VERSION,))
+            for name in _FUNCTIONS:
+                await connection.execute(_read(name).encode())
+    except errors.InsufficientPrivilege as error:
+        raise FleetError(
+            f"the role {connections.role!r} may not create the fleet's tables in {connections.place}; "
+            "let the owner of the database join a host first, and then: "
+            f"select fleet.grant_host('{connections.role}')"
+        ) from error
+
+
+async def _version_inside(connection: psycopg.AsyncConnection[Any]) -> int | None:
+    """Look again, inside the transaction: another host may have been quicker."""
+    cursor = await connection.execute("select to_regclass('fleet.clock') is not null")
+    row = await cursor.fetchone()
+    if row is None or not row[0]:
+        return None
+    cursor = await connection.execute("select version from fleet.clock")
+    row = await cursor.fetchone()
+    return None if row is None else int(row[0])
+
+
+def _read(name: str) -> str:
+    return resources.files("errands.hosts").joinpath("sql", name).read_text(encoding="utf-8")
+
+
+def _wire_schema() -> str:
+    return procrastinate.schema.SchemaManager.get_schema()

@@ -1,0 +1,183 @@
+-- Admission: which queued runs are offered now, as jobs on the wire.
+--
+-- Order of locks, so that no two calls wait for each other: the gate, a host, a run, the lanes. Queued runs are
+-- only locked if no other call has them.
+
+-- Open the gate: every call that offers, takes or ends runs does this first. Changing the limit of a lane closes
+-- it for a moment, so that nothing is under way while its runs are counted.
+create or replace function fleet.enter() returns void language sql as $$
+    select pg_advisory_xact_lock_shared(7203331, 1)
+$$;
+
+-- Return the clock, and note that the server was restarted, or replaced by one that may have lost the last commits.
+create or replace function fleet.settle() returns fleet.clock language plpgsql as $$
+declare
+    c fleet.clock;
+    here text := substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8);
+    since timestamptz := pg_postmaster_start_time();
+begin
+    select * into c from fleet.clock;
+    if c.timeline = here and c.started = since then
+        return c;
+    end if;
+    select * into c from fleet.clock for update;
+    if c.timeline is distinct from here or c.started is distinct from since then
+        update fleet.clock set
+            timeline = here,
+            started = since,
+            quiet_until = case when c.started is null then quiet_until else clock_timestamp() + quiet end,
+            settling_until = case
+                when c.timeline is distinct from here and c.timeline is not null then clock_timestamp() + quiet
+                else settling_until
+            end
+        returning * into c;
+    end if;
+    return c;
+end
+$$;
+
+create or replace function fleet.matches(selector text, h fleet.hosts) returns boolean language sql immutable as $$
+    select selector in ('*', h.name) or selector = any (h.labels)
+$$;
+
+-- The queue of procrastinate for a selector: its channel would be too long for PostgreSQL otherwise.
+create or replace function fleet.queue_of(selector text) returns text language sql immutable as $$
+    select case when octet_length(selector) <= 32 then selector else md5(selector) end
+$$;
+
+create or replace function fleet.wake(home text) returns void language sql as $$
+    select pg_notify('fleet#' || md5(home), '')
+$$;
+
+-- How many more offers of a selector the wire takes: at most two for every slot that is free.
+create or replace function fleet.room(wanted text) returns integer language sql as $$
+    select 2 * coalesce((
+        select sum(greatest(slots - running, 0)) from fleet.hosts h
+        where state = 'up' and lease_until > clock_timestamp() and fleet.matches(wanted, h)
+    ), 0)::integer - (select count(*) from fleet.runs where state = 'offered' and selector = wanted)::integer
+$$;
+
+-- Count one more run in a lane, if it has room. A lane without a limit is not counted.
+create or replace function fleet.enter_lane(lane text) returns boolean language plpgsql as $$
+begin
+    perform 1 from fleet.lanes where name = lane;
+    if not found then
+        return true;
+    end if;
+    -- One call at a time, because one that holds a lane may need another.
+    perform pg_advisory_xact_lock(7203331, 2);
+    update fleet.lanes set used = used + 1 where name = lane and used < width;
+    return found;
+end
+$$;
+
+create or replace function fleet.leave_lane(lane text) returns void language plpgsql as $$
+begin
+    perform 1 from fleet.lanes where name = lane;
+    if found then
+        perform pg_advisory_xact_lock(7203331, 2);
+        update fleet.lanes set used = used - 1 where name = lane;
+    end if;
+end
+$$;
+
+create or replace function fleet.defer(r fleet.runs) returns bigint language plpgsql as $$
+declare
+    jobs bigint[];
+begin
+    -- The first priority of ours is the lowest number, the first of the wire the highest.
+    jobs := procrastinate_defer_jobs_v1(array[
+        row(fleet.queue_of(r.selector), 'offer', -r.priority, null, null, jsonb_build_object('number', r.number), null)
+    ]::procrastinate_job_to_defer_v1[]);
+    return jobs[1];
+end
+$$;
+
+-- Offer what there is room for: of one selector, or of all.
+create or replace function fleet.admit(one_selector text default null) returns void language plpgsql as $$
+declare
+    wanted text := one_selector;
+    lanes text[];
+    chosen text;
+    room integer;
+    r fleet.runs;
+begin
+    loop
+        if one_selector is null then
+            -- The next selector that anything waits for, by the index.
+            select selector into wanted from fleet.runs
+            where state = 'queued' and (wanted is null or selector > wanted) order by selector limit 1;
+            exit when not found;
+        end if;
+        room := fleet.room(wanted);
+        if room > 0 then
+            with recursive waiting as (
+                (select lane from fleet.runs where state = 'queued' and selector = wanted order by lane limit 1)
+                union all
+                select (
+                    select lane from fleet.runs
+                    where state = 'queued' and selector = wanted and lane > w.lane order by lane limit 1
+                ) from waiting w where w.lane is not null
+            )
+            select array_agg(lane) into lanes from waiting where lane is not null;
+            while room > 0 and cardinality(lanes) > 0 loop
+                select l into chosen from unnest(lanes) l cross join lateral (
+                    select priority, place from fleet.runs
+                    where state = 'queued' and selector = wanted and lane = l order by priority, place limit 1
+                ) head order by head.priority, head.place limit 1;
+                exit when not found;
+                select * into r from fleet.runs
+                where state = 'queued' and selector = wanted and lane = chosen
+                order by priority, place limit 1 for update skip locked;
+                if not found or not fleet.enter_lane(chosen) then
+                    lanes := array_remove(lanes, chosen);
+                    continue;
+                end if;
+                update fleet.runs set state = 'offered', offered = clock_timestamp(), job = fleet.defer(r)
+                where number = r.number;
+                room := room - 1;
+            end loop;
+        end if;
+        exit when one_selector is not null;
+    end loop;
+end
+$$;
+
+-- Take back offers that nobody took for a while: their job was lost, or their hosts are. Then offer again.
+create or replace function fleet.sweep(c fleet.clock) returns void language plpgsql as $$
+declare
+    r fleet.runs;
+begin
+    for r in
+        select * from fleet.runs where state = 'offered' and offered < clock_timestamp() - c.unclaimed
+        for update skip locked
+    loop
+        perform procrastinate_cancel_job_v1(r.job, false, true);
+        update fleet.runs set state = 'queued', job = null where number = r.number;
+        perform fleet.leave_lane(r.lane);
+    end loop;
+    perform fleet.admit();
+    if c.cleaned < clock_timestamp() - interval '1 minute' then
+        update fleet.clock set cleaned = clock_timestamp();
+        delete from fleet.runs where acked and ended < clock_timestamp() - c.kept;
+        delete from procrastinate_jobs j where not exists (
+            select from fleet.runs where job = j.id and state in ('offered', 'taken')
+        );
+    end if;
+end
+$$;
+
+-- Limit a lane over the whole fleet, or, with null, no longer.
+create or replace function fleet.set_lane(lane text, new_width integer) returns void language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock(7203331, 1);
+    if new_width is null then
+        delete from fleet.lanes where name = lane;
+    else
+        insert into fleet.lanes (name, width, used)
+        select lane, new_width, count(*) from fleet.runs r where r.lane = set_lane.lane and state in ('offered', 'taken')
+        on conflict (name) do update set width = new_width;
+    end if;
+    perform fleet.admit();
+end
+$$;

@@ -1,0 +1,184 @@
+-- Hosts: leases and epochs. A host that is given up gets a new epoch; what it says under the old one is refused.
+
+create or replace function fleet.join(
+    host text, new_name text, new_labels text[], new_slots integer, new_version text, new_boot text,
+    out epoch bigint, out seconds float8, out renewal float8, out taken_by text
+) language plpgsql as $$
+declare
+    c fleet.clock;
+    instant timestamptz;
+begin
+    perform fleet.enter();
+    c := fleet.settle();
+    seconds := extract(epoch from c.lease);
+    renewal := extract(epoch from c.renewal);
+    select id into taken_by from fleet.hosts h where h.name = new_name and h.id <> host and h.state <> 'gone';
+    if found then
+        return;
+    end if;
+    instant := clock_timestamp();
+    insert into fleet.hosts as h
+        (id, name, labels, slots, free, state, epoch, lease_until, renewed, steady_since, boot, version)
+    values (
+        host, new_name, new_labels, new_slots, new_slots, 'up', 1, instant + c.lease, instant, instant,
+        new_boot, new_version
+    )
+    on conflict (id) do update set
+        name = new_name, labels = new_labels, slots = new_slots, boot = new_boot, version = new_version,
+        -- A host that only restarts keeps its epoch and with it its runs; one that was given up has a new one.
+        state = case when h.state = 'gone' then 'up' else h.state end,
+        lease_until = instant + c.lease, renewed = instant, steady_since = instant
+    returning h.epoch into epoch;
+    perform fleet.admit();
+end
+$$;
+
+-- Extend a lease, and return what the fleet wants of the host; null means that it was given up.
+create or replace function fleet.renew(
+    host text, its_epoch bigint, new_free integer,
+    numbers bigint[], attempts integer[], starts bigint[], contents bytea[]
+) returns jsonb language plpgsql as $$
+declare
+    c fleet.clock;
+    h fleet.hosts;
+    instant timestamptz;
+begin
+    perform fleet.enter();
+    c := fleet.settle();
+    instant := clock_timestamp();
+    update fleet.hosts set
+        -- A server that lost its last commits may have lost a newer epoch of this host, too.
+        epoch = its_epoch,
+        lease_until = instant + c.lease,
+        steady_since = case when renewed < instant - c.lease / 2 then instant else steady_since end,
+        renewed = instant,
+        free = new_free
+    where id = host and state <> 'gone'
+        and (epoch = its_epoch or (epoch < its_epoch and instant < c.settling_until))
+    returning * into h;
+    if not found then
+        return null;
+    end if;
+    perform fleet.keep_output(host, its_epoch, numbers, attempts, starts, contents, true);
+    if instant >= c.settling_until then
+        perform fleet.sweep(c);
+    end if;
+    return jsonb_build_object(
+        'draining', h.state = 'draining',
+        'settling', instant < c.settling_until,
+        'stops', coalesce((
+            select jsonb_agg(jsonb_build_array(number, attempt, stop_grace)) from fleet.runs r
+            where r.host = h.id and state = 'taken' and stop_grace is not null
+        ), '[]'),
+        'followed', coalesce((
+            select jsonb_agg(number) from fleet.runs r
+            where r.host = h.id and state = 'taken' and followed_until > instant
+        ), '[]'),
+        -- More than once, because a reply can be lost.
+        'answers', coalesce((
+            select jsonb_agg(jsonb_build_array(q.number, q.attempt, q.question, q.answer) order by q.answered)
+            from fleet.runs r join fleet.questions q on q.number = r.number and q.attempt = r.attempt
+            where r.host = h.id and r.state = 'taken' and q.answered > instant - 2 * c.lease
+        ), '[]')
+    );
+end
+$$;
+
+create or replace function fleet.drain(host_name text, wanted boolean) returns boolean language plpgsql as $$
+declare
+    host text;
+begin
+    perform fleet.enter();
+    update fleet.hosts set state = case when wanted then 'draining' else 'up' end
+    where name = host_name and state <> 'gone' returning id into host;
+    if not found then
+        return false;
+    end if;
+    perform fleet.wake(host);
+    perform fleet.admit();
+    return true;
+end
+$$;
+
+-- Give up a host, whose row is locked: from now on it is refused, and its runs are handled by their policy.
+create or replace function fleet.give_up(h fleet.hosts, why text) returns void language plpgsql as $$
+declare
+    r fleet.runs;
+begin
+    update fleet.hosts set state = 'gone', epoch = epoch + 1, running = 0, free = 0 where id = h.id;
+    for r in select * from fleet.runs where host = h.id and state = 'taken' order by number for update loop
+        if r.stop_grace is not null then
+            update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = '{"stop": "cancel"}'
+            where number = r.number;
+        elsif r.policy = 'again' then
+            update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
+        else
+            update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = jsonb_build_object('lost', why)
+            where number = r.number;
+        end if;
+        delete from fleet.questions where number = r.number;
+        perform fleet.leave_lane(r.lane);
+        perform fleet.wake(r.home);
+    end loop;
+    perform fleet.wake(h.id);
+    perform fleet.admit();
+end
+$$;
+
+create or replace function fleet.leave(host text, its_epoch bigint) returns void language plpgsql as $$
+declare
+    h fleet.hosts;
+begin
+    perform fleet.enter();
+    select * into h from fleet.hosts where id = host and epoch = its_epoch and state <> 'gone' for update;
+    if found then
+        perform fleet.give_up(h, format('the host %s left the fleet', h.name));
+    end if;
+end
+$$;
+
+-- Give up hosts whose lease is long over. The caller must have been in touch all the time, and so must the server
+-- have been: after an outage every lease looks over.
+create or replace function fleet.reap(caller text, its_epoch bigint) returns integer language plpgsql as $$
+declare
+    c fleet.clock;
+    h fleet.hosts;
+    instant timestamptz;
+    given_up integer := 0;
+begin
+    perform fleet.enter();
+    c := fleet.settle();
+    instant := clock_timestamp();
+    -- A clock that was set back would let hosts live for ever, and keep the fleet quiet.
+    update fleet.hosts set lease_until = instant + c.lease where lease_until > instant + c.lease;
+    update fleet.clock set quiet_until = least(quiet_until, instant + quiet),
+        settling_until = least(settling_until, instant + quiet)
+    where quiet_until > instant + quiet or settling_until > instant + quiet;
+    if instant < c.quiet_until or instant < c.settling_until then
+        return 0;
+    end if;
+    perform 1 from fleet.hosts
+    where id = caller and epoch = its_epoch and state <> 'gone' and lease_until > instant
+        and steady_since <= instant - c.steady and renewed > instant - c.lease / 2;
+    if not found then
+        return 0;
+    end if;
+    for h in
+        select * from fleet.hosts where state <> 'gone' and lease_until < instant - c.slack order by id
+        for update skip locked
+    loop
+        perform fleet.give_up(h, format('the host %s was not heard of for %s seconds', h.name,
+            round(extract(epoch from instant - h.renewed))));
+        given_up := given_up + 1;
+    end loop;
+    return given_up;
+end
+$$;
+
+create or replace function fleet.list_hosts() returns table (
+    id text, name text, labels text[], state text, slots integer, running integer, seen float8, version text, epoch bigint
+) language sql stable as $$
+    select id, name, labels, state, slots, running,
+        greatest(extract(epoch from clock_timestamp() - renewed), 0)::float8, version, epoch
+    from fleet.hosts order by state = 'gone', name, id
+$$;

@@ -1,0 +1,91 @@
+-- Output and questions of runs: bounded, and written only by the host that has the run.
+
+-- Of each attempt the fleet keeps the first and the last 512 KiB, and the newest tail that came with a renewal.
+create or replace function fleet.keep_output(
+    its_host text, its_epoch bigint, numbers bigint[], attempts integer[], starts bigint[], contents bytea[],
+    are_tails boolean
+) returns void language plpgsql as $$
+declare
+    most constant bigint := 512 * 1024;
+    r record;
+    ends bigint;
+begin
+    for r in
+        select p.number, p.attempt, p.start, p.content, run.home, run.followed_until > clock_timestamp() as followed
+        from unnest(numbers, attempts, starts, contents) as p (number, attempt, start, content)
+        join fleet.runs run on run.number = p.number
+        where run.state = 'taken' and run.attempt = p.attempt and run.host = its_host and run.epoch = its_epoch
+    loop
+        if are_tails then
+            delete from fleet.chunks where number = r.number and attempt = r.attempt and is_tail;
+        end if;
+        insert into fleet.chunks (number, attempt, start, content, is_tail)
+        values (r.number, r.attempt, r.start, r.content, are_tails)
+        on conflict (number, attempt, start) do update set content = excluded.content
+        where length(excluded.content) > length(fleet.chunks.content);
+        if not are_tails then
+            select max(start + length(content)) into ends from fleet.chunks
+            where number = r.number and attempt = r.attempt;
+            delete from fleet.chunks
+            where number = r.number and attempt = r.attempt and start >= most and start + length(content) <= ends - most;
+        end if;
+        if r.followed then
+            perform fleet.wake(r.home);
+        end if;
+    end loop;
+end
+$$;
+
+create or replace function fleet.output(its_number bigint, its_attempt integer, since bigint)
+returns table (start bigint, content bytea) language sql stable as $$
+    select start, content from fleet.chunks
+    where number = its_number and attempt = its_attempt and start + length(content) > since order by start
+$$;
+
+create or replace function fleet.follow(its_number bigint, seconds float8) returns void language plpgsql as $$
+declare
+    its_host text;
+begin
+    update fleet.runs
+    set followed_until = greatest(followed_until, clock_timestamp() + make_interval(secs => seconds))
+    where number = its_number and state <> 'ended' returning host into its_host;
+    if its_host is not null then
+        perform fleet.wake(its_host);
+    end if;
+end
+$$;
+
+create or replace function fleet.ask(
+    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, its_question text, its_body jsonb
+) returns text language plpgsql as $$
+declare
+    r fleet.runs;
+    answer text;
+begin
+    select * into r from fleet.runs where number = its_number for update;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' then
+        insert into fleet.questions (number, attempt, question, body)
+        values (its_number, its_attempt, its_question, its_body) on conflict do nothing;
+        perform fleet.wake(r.home);
+    end if;
+    return answer;
+end
+$$;
+
+create or replace function fleet.answer(
+    its_number bigint, its_attempt integer, its_question text, its_answer jsonb
+) returns boolean language plpgsql as $$
+declare
+    r fleet.runs;
+begin
+    select * into r from fleet.runs
+    where number = its_number and state = 'taken' and attempt = its_attempt for update;
+    update fleet.questions set answer = its_answer, answered = clock_timestamp()
+    where number = r.number and attempt = its_attempt and question = its_question and answer is null;
+    if found then
+        perform fleet.wake(r.host);
+    end if;
+    return found;
+end
+$$;

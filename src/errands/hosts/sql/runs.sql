@@ -1,0 +1,224 @@
+-- Runs: offered by the home that has the task, taken by one host at a time, and ended once.
+
+-- A run has the same number whenever its home offers it, so that a server that lost the offer gives it again.
+create or replace function fleet.number_of(home text, key text) returns bigint language sql immutable as $$
+    select ('x' || substr(md5(home || chr(10) || key), 1, 13))::bit(52)::bigint
+$$;
+
+create or replace function fleet.offer(
+    new_home text, new_key text, new_task text, new_selector text, new_lane text, new_priority integer,
+    new_policy text, new_body jsonb
+) returns bigint language plpgsql as $$
+declare
+    wanted bigint := fleet.number_of(new_home, new_key);
+begin
+    perform fleet.enter();
+    perform fleet.settle();
+    insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
+    values (wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body)
+    on conflict (home, key) do nothing;
+    if found then
+        perform fleet.admit(new_selector);
+    end if;
+    return wanted;
+end
+$$;
+
+-- End a run that no host has any more, whose row is locked.
+create or replace function fleet.end_run(r fleet.runs, its_outcome jsonb) returns void language plpgsql as $$
+begin
+    update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = its_outcome where number = r.number;
+    delete from fleet.questions where number = r.number;
+    if r.state in ('offered', 'taken') then
+        perform fleet.leave_lane(r.lane);
+    end if;
+    perform fleet.wake(r.home);
+end
+$$;
+
+create or replace function fleet.cancel(its_home text, its_key text, grace float8) returns void language plpgsql as $$
+declare
+    r fleet.runs;
+begin
+    perform fleet.enter();
+    select * into r from fleet.runs where home = its_home and key = its_key for update;
+    if r.state in ('queued', 'offered') then
+        if r.job is not null then
+            perform procrastinate_cancel_job_v1(r.job, false, true);
+        end if;
+        perform fleet.end_run(r, '{"stop": "cancel"}');
+        perform fleet.admit();
+    elsif r.state = 'taken' then
+        update fleet.runs set stop_grace = least(stop_grace, grace) where number = r.number;
+        perform fleet.wake(r.host);
+    end if;
+end
+$$;
+
+-- Take an offered run for a host that is up and whose lease holds; no row means that it may not.
+create or replace function fleet.take(its_number bigint, its_host text, its_epoch bigint)
+returns setof fleet.runs language plpgsql as $$
+declare
+    c fleet.clock;
+    h fleet.hosts;
+    r fleet.runs;
+begin
+    perform fleet.enter();
+    c := fleet.settle();
+    select * into h from fleet.hosts where id = its_host for update;
+    if h.epoch is distinct from its_epoch or h.state = 'gone' or h.lease_until <= clock_timestamp() then
+        return;
+    end if;
+    select * into r from fleet.runs where number = its_number for update;
+    if r.state = 'taken' and r.host = its_host and r.epoch = its_epoch then
+        return next r;
+        return;
+    end if;
+    if r.state is distinct from 'offered' or h.state <> 'up' or not fleet.matches(r.selector, h)
+        or clock_timestamp() < c.settling_until
+    then
+        return;
+    end if;
+    update fleet.hosts set running = running + 1 where id = its_host;
+    update fleet.runs set state = 'taken', attempt = attempt + 1, host = its_host, epoch = its_epoch
+    where number = its_number returning * into r;
+    perform fleet.wake(r.home);
+    return next r;
+end
+$$;
+
+-- Whether a host has this attempt: 'yes', 'no', or 'settling' while the server may have lost that it has.
+create or replace function fleet.has(r fleet.runs, its_attempt integer, its_host text, its_epoch bigint)
+returns text language plpgsql as $$
+begin
+    if r.state = 'taken' and r.attempt = its_attempt and r.host = its_host and r.epoch = its_epoch then
+        return 'yes';
+    end if;
+    return case when clock_timestamp() < (fleet.settle()).settling_until then 'settling' else 'no' end;
+end
+$$;
+
+create or replace function fleet.report(
+    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, new_view jsonb
+) returns text language plpgsql as $$
+declare
+    r fleet.runs;
+    answer text;
+begin
+    select * into r from fleet.runs where number = its_number for update;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' then
+        update fleet.runs set view = new_view where number = its_number;
+        perform fleet.wake(r.home);
+    end if;
+    return answer;
+end
+$$;
+
+create or replace function fleet.finish(
+    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, its_outcome jsonb
+) returns text language plpgsql as $$
+declare
+    h fleet.hosts;
+    r fleet.runs;
+    answer text;
+begin
+    perform fleet.enter();
+    select * into h from fleet.hosts where id = its_host for update;
+    select * into r from fleet.runs where number = its_number for update;
+    if r.state = 'ended' and r.attempt = its_attempt and r.host = its_host and r.epoch = its_epoch
+        and r.outcome = its_outcome
+    then
+        return 'yes'; -- it was said before, and the reply was lost
+    end if;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' then
+        update fleet.hosts set running = running - 1 where id = its_host;
+        perform fleet.end_run(r, its_outcome);
+        perform fleet.admit();
+    end if;
+    return answer;
+end
+$$;
+
+-- List the runs that a host has, as far as the fleet knows.
+create or replace function fleet.held(its_host text, its_epoch bigint) returns setof fleet.runs language sql stable as $$
+    select * from fleet.runs where host = its_host and epoch = its_epoch and state = 'taken' order by number
+$$;
+
+-- Let a host have again what it took, after the server lost its last commits; return the numbers that are refused.
+create or replace function fleet.affirm(its_host text, its_epoch bigint, claims jsonb)
+returns setof bigint language plpgsql as $$
+declare
+    c fleet.clock;
+    h fleet.hosts;
+    r fleet.runs;
+    claim jsonb;
+    its_number bigint;
+    its_attempt integer;
+begin
+    perform fleet.enter();
+    c := fleet.settle();
+    select * into h from fleet.hosts where id = its_host and epoch = its_epoch and state <> 'gone' for update;
+    for claim in select value from jsonb_array_elements(claims) order by value->>'home', value->>'key' loop
+        its_number := fleet.number_of(claim->>'home', claim->>'key');
+        its_attempt := (claim->>'attempt')::integer;
+        if h.id is not null and clock_timestamp() < c.settling_until then
+            insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
+            values (
+                its_number, claim->>'home', claim->>'key', claim->>'task', claim->>'selector', claim->>'lane',
+                (claim->>'priority')::integer, claim->>'policy', claim->'body'
+            ) on conflict (home, key) do nothing;
+        end if;
+        select * into r from fleet.runs where number = its_number for update;
+        if h.id is null then
+            return next its_number;
+        elsif r.state = 'taken' and r.host = its_host and r.attempt = its_attempt then
+            update fleet.runs set epoch = its_epoch where number = its_number;
+        elsif r.state in ('queued', 'offered') and r.attempt < its_attempt and clock_timestamp() < c.settling_until
+        then
+            if r.state = 'queued' then
+                -- It runs already, whether its lane has room or not.
+                perform pg_advisory_xact_lock(7203331, 2);
+                update fleet.lanes set used = used + 1 where name = r.lane;
+            else
+                perform procrastinate_cancel_job_v1(r.job, false, true);
+            end if;
+            update fleet.hosts set running = running + 1 where id = its_host;
+            update fleet.runs set state = 'taken', attempt = its_attempt, host = its_host, epoch = its_epoch, job = null
+            where number = its_number;
+            perform fleet.wake(r.home);
+        else
+            return next its_number;
+        end if;
+    end loop;
+end
+$$;
+
+-- What homes see of runs; the newest question that is still open is part of it.
+create or replace view fleet.placements as
+    select r.number, r.place, r.home, r.key, r.task, r.state, r.attempt, coalesce(h.name, '') as host, r.selector,
+        r.lane, r.view, r.outcome, r.acked, q.question, q.body as question_body
+    from fleet.runs r
+    left join fleet.hosts h on h.id = r.host
+    left join lateral (
+        select question, body from fleet.questions q
+        where r.state = 'taken' and q.number = r.number and q.attempt = r.attempt and q.answer is null
+        order by asked desc limit 1
+    ) q on true;
+
+create or replace function fleet.results(its_home text) returns setof fleet.placements language sql stable as $$
+    select * from fleet.placements where home = its_home and state in ('taken', 'ended') and not acked order by place
+$$;
+
+create or replace function fleet.acknowledge(its_home text, keys text[]) returns void language sql as $$
+    update fleet.runs set acked = true where home = its_home and key = any (keys) and state = 'ended'
+$$;
+
+create or replace function fleet.find(task_or_key text) returns setof fleet.placements language sql stable as $$
+    select * from fleet.placements where task = task_or_key or key = task_or_key order by place desc
+$$;
+
+create or replace function fleet.placed(most integer) returns setof fleet.placements language sql stable as $$
+    select * from fleet.placements order by place desc limit most
+$$;

@@ -1,0 +1,140 @@
+"""What the tests of the fleet share: a fleet on a real server, and hosts that take part in it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from errands.hosts.fleet import PostgresFleet
+from errands.ports.fleet import HostFacts, Orders, Placed, PlacedView, Taken
+from tests.postgres import Server
+
+if TYPE_CHECKING:
+    from errands.ports.fleet import LossPolicy
+
+HOME = "home-x"
+_keys = itertools.count(1)
+
+
+def facts(name: str = "build1", *, labels: tuple[str, ...] = (), slots: int = 4) -> HostFacts:
+    return HostFacts(id=f"id-{name}", name=name, labels=labels, slots=slots, version="1.0", boot="boot-1")
+
+
+def placed(
+    key: str = "",
+    *,
+    selector: str = "*",
+    lane: str = "default",
+    priority: int = 5,
+    policy: LossPolicy = "lost",
+    body: dict[str, Any] | None = None,
+) -> Placed:
+    return Placed(
+        home=HOME,
+        key=key or f"key-{next(_keys)}",
+        task="task-1",
+        selector=selector,
+        lane=lane,
+        priority=priority,
+        policy=policy,
+        body={"command": ["true"]} if body is None else body,
+    )
+
+
+@dataclass
+class Fleet:
+    """A fleet, and its database behind its back."""
+
+    fleet: PostgresFleet
+    server: Server
+    name: str
+    others: list[PostgresFleet] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return self.server.url(self.name)
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        return self.server.execute(statement, database=self.name)
+
+    def tune(self, **seconds: float) -> None:
+        """Change durations of the protocol, as an operator would."""
+        for name, value in seconds.items():
+            self.sql(f"update fleet.clock set {name} = make_interval(secs => {value})")
+
+    def pass_time(self, seconds: float, *, host: str | None = None) -> None:
+        """Let everything that the fleet noted lie further back: of one host, or of all."""
+        by = f"interval '{seconds} seconds'"
+        only = "" if host is None else f"where name = '{host}'"
+        self.sql(
+            f"update fleet.hosts set lease_until = lease_until - {by}, renewed = renewed - {by}, "
+            f"steady_since = steady_since - {by} {only}"
+        )
+        if host is None:
+            self.sql(
+                f"update fleet.clock set quiet_until = quiet_until - {by}, "
+                f"settling_until = settling_until - {by}, cleaned = cleaned - {by}"
+            )
+            self.sql(f"update fleet.runs set offered = offered - {by}, ended = ended - {by}")
+
+    def connect(self) -> PostgresFleet:
+        """Reach the fleet from another process, so to speak."""
+        self.others.append(PostgresFleet(self.url))
+        return self.others[-1]
+
+    async def close(self) -> None:
+        for each in (self.fleet, *self.others):
+            await each.close()
+
+    async def host(self, name: str = "build1", *, labels: tuple[str, ...] = (), slots: int = 4) -> Host:
+        fleet = self.connect()
+        its = facts(name, labels=labels, slots=slots)
+        lease = await fleet.join(its)
+        return Host(fleet, its, lease.epoch)
+
+    async def look(self, key: str) -> PlacedView:
+        (view,) = await self.fleet.find(key)
+        return view
+
+    def lanes_are_right(self) -> bool:
+        """Compare what is counted with what there is."""
+        wrong = self.sql(
+            "select l.name from fleet.lanes l where used <> (select count(*) from fleet.runs r "
+            "where r.lane = l.name and state in ('offered', 'taken'))"
+        ) + self.sql(
+            "select h.name from fleet.hosts h where running <> (select count(*) from fleet.runs r "
+            "where r.host = h.id and state = 'taken')"
+        )
+        return wrong == []
+
+
+@dataclass
+class Host:
+    """A host that says what it is told to say."""
+
+    fleet: PostgresFleet
+    facts: HostFacts
+    epoch: int
+
+    @property
+    def id(self) -> str:
+        return self.facts.id
+
+    async def take(self, number: int) -> Taken | None:
+        return await self.fleet.take(number, host=self.id, epoch=self.epoch)
+
+    async def renew(self) -> Orders | None:
+        return await self.fleet.renew(self.id, self.epoch, free=self.facts.slots)
+
+    async def finish(self, number: int, attempt: int = 1, **outcome: Any) -> bool:
+        said = outcome or {"exit": 0}
+        return await self.fleet.finish(number, attempt=attempt, host=self.id, epoch=self.epoch, outcome=said)
+
+    async def report(self, number: int, attempt: int = 1, **view: Any) -> bool:
+        return await self.fleet.report(number, attempt=attempt, host=self.id, epoch=self.epoch, view=view)
+
+    async def ask(self, number: int, attempt: int = 1, *, question: str = "q1") -> bool:
+        return await self.fleet.ask(
+            number, attempt=attempt, host=self.id, epoch=self.epoch, question=question, body={"why": "?"}
+        )
