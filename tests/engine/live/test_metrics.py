@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from errands.engine.engine import Engine
-from errands.engine.live.metrics import families, text
+from errands.engine.live.metrics import Family, Sample, families, text
 from errands.engine.live.metrics_server import MetricsServer
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
@@ -24,6 +24,7 @@ from errands.testing.engines import WITHIN, TestEngine
 from tests.documents import ROOT
 
 TOKEN = "t" * 40
+UP = Family(name="errands_up", kind="gauge", help="Up.", samples=(Sample(value=1),))
 SUFFIXES = {
     "counter": ("_total",),
     "histogram": ("_bucket", "_count", "_sum"),
@@ -97,7 +98,7 @@ def test_what_waits_is_a_gauge(asking: Engine, harm: Draft) -> None:
 
 
 @asynccontextmanager
-async def served(read: str) -> AsyncIterator[int]:
+async def served(read: list[Family]) -> AsyncIterator[int]:
     listener = listening("127.0.0.1", 0)
     port = listener.getsockname()[1]
     server = MetricsServer(lambda: read, host="127.0.0.1", port=port, token=TOKEN)
@@ -122,12 +123,12 @@ async def asked(port: int, request: str, **headers: str) -> str:
 
 @pytest.mark.spec("X23")
 async def test_a_scraper_with_the_token_gets_the_page_and_no_one_else_does() -> None:
-    async with served("errands_up 1\n# EOF\n") as port:
-        page = await asked(port, "GET /metrics")
+    async with served([UP]) as port:
+        page = await asked(port, "GET /metrics", accept="application/openmetrics-text;version=1.0.0")
         assert page.startswith(
             "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; version=1.0.0;"
         )
-        assert page.endswith("\r\n\r\nerrands_up 1\n# EOF\n")
+        assert page.endswith("\nerrands_up 1\n# EOF\n")
         assert (await asked(port, "HEAD /metrics")).endswith("\r\n\r\n")
         for code, request, headers in (
             (401, "GET /metrics", {"authorization": ""}),
@@ -138,6 +139,33 @@ async def test_a_scraper_with_the_token_gets_the_page_and_no_one_else_does() -> 
             (400, "nonsense", {}),
         ):
             assert (await asked(port, request, **headers)).startswith(f"HTTP/1.1 {code} "), (request, headers)
+
+
+@pytest.mark.spec("X23")
+async def test_an_older_scraper_gets_the_older_format(engine: TestEngine) -> None:
+    await engine.finished("exit 3")
+    known = families(engine.engine)
+    async with served(known) as port:
+        for accept in ("", "*/*", "text/plain;version=0.0.4", "application/openmetrics-text;q=0, text/plain"):
+            head, _, page = (await asked(port, "GET /metrics", accept=accept)).partition("\r\n\r\n")
+            assert "\r\nContent-Type: text/plain; version=0.0.4;" in head
+            parser = importlib.import_module("prometheus_client.parser")
+            found = {each.name: each for each in parser.text_string_to_metric_families(page)}
+            assert {
+                name.removesuffix("_info"): "info" if name.endswith("_info") else family.type
+                for name, family in found.items()
+            } == {family.name: family.kind for family in known}
+            assert "errands_failures_total" in page
+            assert "# TYPE errands_failures_total counter" in page
+            assert "EOF" not in page
+        for accept in (
+            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+            "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+            "text/plain, application/openmetrics-text",
+        ):
+            page = await asked(port, "GET /metrics", accept=accept)
+            assert "\r\nContent-Type: application/openmetrics-text;" in page
+            assert page.endswith("# EOF\n")
 
 
 @pytest.mark.spec("X23")
@@ -175,7 +203,12 @@ async def test_the_command_serves_what_it_prints(client: Engine, home: Home) -> 
             port = int(url.removeprefix("http://127.0.0.1:").removesuffix("/metrics"))
             file = Path(home.metrics) / "token"
             assert file.stat().st_mode & 0o777 == 0o600
-            page = await asked(port, "GET /metrics", authorization=f"Bearer {file.read_text()}")
+            page = await asked(
+                port,
+                "GET /metrics",
+                authorization=f"Bearer {file.read_text()}",
+                accept="application/openmetrics-text",
+            )
         assert 'errands_queue_depth{lane="shell"} 1\n' in page
         assert page.endswith("\n# EOF\n")
     finally:

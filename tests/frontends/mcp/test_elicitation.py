@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 
+from errands.engine.approval.question_facts import facts_of, headline
+from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded
+from errands.text import Look
+from errands.text.question import question
 from tests.frontends.mcp.conversation import (
     BESIDE_THE_POINT,
     DISMISSED,
@@ -38,7 +44,7 @@ async def test_an_accepted_command_runs_in_the_name_of_the_person(
     assert not (project / "precious").exists()
     (asked,) = person.asked
     assert HARMFUL in asked
-    assert str(project) in asked
+    assert str(project) in re.sub(r"\n *┆ ", "", asked)  # a long line is wrapped
     assert "cannot be undone" in asked
     approval = engine.engine.audit()[0].approval
     assert (approval.state, approval.by, approval.door) == ("granted", "ada (a-client)", "mcp")
@@ -193,6 +199,21 @@ async def test_a_command_cannot_draw_on_the_form(engine: TestEngine, era: str) -
         await call(client, "run", command="rm -r precious #\x1b[2K\rls \u202e harmless")
 
     assert all(each.isprintable() for each in person.asked[0].split("\n"))
+    assert "rm -r precious #<U+001B>[2K<U+000D>ls <U+202E> harmless" in person.asked[0]
+
+
+async def test_a_form_shows_what_every_other_question_shows(
+    engine: TestEngine, project: Path, era: str
+) -> None:
+    person = Person(DISMISSED)
+    async with connected(engine, era, person=person) as client:
+        await call(client, "run", command=HARMFUL)
+
+    (view,) = engine.engine.list(Query(states=("proposed",)))
+    view = engine.engine.get(view.id)
+    facts = facts_of(engine.engine, os.environ, view)
+    shown = question(facts, Look(colour=False, unicode=True, columns=80))
+    assert person.asked == ["\n".join([headline(view), "", *shown])]
 
 
 @pytest.mark.spec("A14")

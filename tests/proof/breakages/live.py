@@ -79,6 +79,14 @@ BREAKAGES = [
     ),
     Breakage(
         "X23",
+        "a scraper that knows only the older format gets the newer one",
+        file="engine/live/metrics.py",
+        old="    return OLD_CONTENT_TYPE, old_text(found)\n",
+        new="    return CONTENT_TYPE, text(found)\n",
+        test="engine/live/test_metrics.py::test_an_older_scraper_gets_the_older_format",
+    ),
+    Breakage(
+        "X23",
         "a scrape needs no token",
         file="engine/live/metrics_server.py",
         old="if not hmac.compare_digest(",

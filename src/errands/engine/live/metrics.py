@@ -1,13 +1,13 @@
-"""Metrics in the OpenMetrics format: counters that never fall, and gauges of what is live.
+"""Metrics: counters that never fall, and gauges of what is live.
 
-All of it is read from counters and from indexes of what is live, so the cost of a scrape does not grow
-with the history.
+They are written as OpenMetrics, or in the older text format of Prometheus. All of it is
+read from counters and from indexes of what is live, so the cost of a scrape does not grow with the history.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from errands import __version__
 from errands.engine.core import EngineCore
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     Kind = Literal["counter", "gauge", "histogram", "info"]
 
-CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text"
+CONTENT_TYPE = f"{OPENMETRICS}; version=1.0.0; charset=utf-8"
+OLD_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # The upper bounds in seconds of the buckets that the store fills; the last one has none.
 BUCKETS = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, math.inf)
 _KINDS = ("shell", "agent")
@@ -49,19 +51,50 @@ def families(core: EngineCore) -> list[Family]:
     return [*_gauges(core), *_runs(core), *_totals(core)]
 
 
+def negotiated(found: Iterable[Family], accept: str) -> tuple[str, str]:
+    """Write metrics in the format that a scraper asks for; return its content type and the text.
+
+    Only one that names OpenMetrics gets it: older ones, and programs that accept anything, know the other.
+    """
+    wanted = [each.partition(";") for each in accept.lower().split(",")]
+    if any(kind.strip() == OPENMETRICS and not _is_refused(more) for kind, _, more in wanted):
+        return CONTENT_TYPE, text(found)
+    return OLD_CONTENT_TYPE, old_text(found)
+
+
+def _is_refused(parameters: str) -> bool:
+    weights = [each.partition("=")[2].strip() for each in parameters.split(";") if each.strip()[:2] == "q="]
+    return any(each.strip("0.") == "" for each in weights)
+
+
 def text(found: Iterable[Family]) -> str:
-    """Write metrics as a scraper reads them."""
+    """Write metrics as OpenMetrics has them."""
     lines = []
     for family in found:
         lines.append(f"# TYPE {family.name} {family.kind}")
         unit = next((each for each in ("seconds", "dollars") if family.name.endswith(f"_{each}")), None)
         lines += [f"# UNIT {family.name} {unit}"] if unit else []
         lines.append(f"# HELP {family.name} {_escaped(family.help)}")
-        for sample in family.samples:
-            pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in sample.labels.items())
-            labels = f"{{{pairs}}}" if pairs else ""
-            lines.append(f"{family.name}{sample.suffix}{labels} {_number(sample.value)}")
+        lines += _samples(family)
     return "\n".join([*lines, "# EOF", ""])
+
+
+def old_text(found: Iterable[Family]) -> str:
+    """Write metrics in the text format of Prometheus: names are whole, and there are no units."""
+    lines = []
+    for family in found:
+        name = family.name + {"counter": "_total", "info": "_info"}.get(family.kind, "")
+        kind = "gauge" if family.kind == "info" else family.kind
+        told = family.help.replace("\\", "\\\\").replace("\n", "\\n")
+        lines += [f"# HELP {name} {told}", f"# TYPE {name} {kind}", *_samples(family)]
+    return "\n".join([*lines, ""])
+
+
+def _samples(family: Family) -> Iterator[str]:
+    for sample in family.samples:
+        pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in sample.labels.items())
+        labels = f"{{{pairs}}}" if pairs else ""
+        yield f"{family.name}{sample.suffix}{labels} {_number(sample.value)}"
 
 
 def _gauges(core: EngineCore) -> list[Family]:

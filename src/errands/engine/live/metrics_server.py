@@ -10,9 +10,9 @@ import asyncio
 import hmac
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from errands.engine.live.metrics import CONTENT_TYPE
+from errands.engine.live.metrics import Family, negotiated
 from errands.model.errors import StoreError
 from errands.ports.listening import host_names
 
@@ -26,13 +26,14 @@ _WORDS = {
     408: "Request Timeout", 421: "Misdirected Request", 500: "Internal Server Error",
     503: "Service Unavailable",
 }  # fmt: skip
+_PLAIN = "text/plain; charset=utf-8"
 _LOG = logging.getLogger("errands.metrics")
 
 
 class MetricsServer:
     """Answers every scrape with what `read` returns then."""
 
-    def __init__(self, read: Callable[[], str], *, host: str, port: int, token: str) -> None:
+    def __init__(self, read: Callable[[], Iterable[Family]], *, host: str, port: int, token: str) -> None:
         self._read = read
         self._hosts = host_names(host, port)
         self._expected = f"Bearer {token}".encode()
@@ -47,12 +48,12 @@ class MetricsServer:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         try:
-            code, body, is_head = await self._answer(reader)
-            kind = CONTENT_TYPE if code == 200 else "text/plain; charset=utf-8"
+            code, body, kind, is_head = await self._answer(reader)
             more = "WWW-Authenticate: Bearer\r\n" if code == 401 else ""
             head = (
                 f"HTTP/1.1 {code} {_WORDS[code]}\r\nContent-Type: {kind}\r\n{more}"
-                f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+                f"Vary: Accept\r\nContent-Length: {len(body)}\r\n"
+                f"Cache-Control: no-store\r\nConnection: close\r\n\r\n"
             )
             writer.write(head.encode() + (b"" if is_head else body))
             async with asyncio.timeout(HEAD_WITHIN):
@@ -63,36 +64,37 @@ class MetricsServer:
             self._connections -= 1
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, bytes, bool]:
+    async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, bytes, str, bool]:
         if self._connections > MOST:
-            return 503, b"too many connections\n", False
+            return 503, b"too many connections\n", _PLAIN, False
         try:
             async with asyncio.timeout(HEAD_WITHIN):
                 raw = await reader.readuntil(b"\r\n\r\n")
         except TimeoutError:
-            return 408, b"too slow\n", False
+            return 408, b"too slow\n", _PLAIN, False
         except (asyncio.LimitOverrunError, asyncio.IncompleteReadError, OSError):
-            return 400, b"this is not a request\n", False
+            return 400, b"this is not a request\n", _PLAIN, False
         first, *lines = raw.decode("latin-1").split("\r\n")
         words = first.split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return 400, b"this is not a request\n", False
+            return 400, b"this is not a request\n", _PLAIN, False
         pairs = (line.partition(":") for line in lines if line)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        code, body = self._page(words[0], words[1].partition("?")[0], headers)
-        return code, body, words[0] == "HEAD"
+        code, body, kind = self._page(words[0], words[1].partition("?")[0], headers)
+        return code, body, kind, words[0] == "HEAD"
 
-    def _page(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _page(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, bytes, str]:
         if headers.get("host", "").lower() not in self._hosts:
-            return 421, b"this server has another name\n"
+            return 421, b"this server has another name\n", _PLAIN
         if not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-            return 401, b"the token of the server is missing or wrong: see `errands metrics --help`\n"
+            return 401, b"the token of the server is missing or wrong: see `errands metrics --help`\n", _PLAIN
         if path != PATH:
-            return 404, b"there is only /metrics\n"
+            return 404, b"there is only /metrics\n", _PLAIN
         if method not in ("GET", "HEAD"):
-            return 405, b"use GET\n"
+            return 405, b"use GET\n", _PLAIN
         try:
-            return 200, self._read().encode()
+            kind, body = negotiated(self._read(), headers.get("accept", ""))
+            return 200, body.encode(), kind
         except StoreError as error:
             _LOG.warning("%s", error)
-            return 500, b"the store cannot be read; see `errands doctor`\n"
+            return 500, b"the store cannot be read; see `errands doctor`\n", _PLAIN

@@ -7,6 +7,7 @@ so it does after a no that comes faster than a person can read: programs without
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
 from errands.engine.approval.answers import answers_to
+from errands.engine.approval.question_facts import facts_of, headline
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.client import Client
 from errands.frontends.mcp.frontend import NAME, Frontend
@@ -21,10 +23,12 @@ from errands.model.action import Shell
 from errands.model.approval import Approval
 from errands.model.errors import ErrandsError
 from errands.model.text.answers import BY_NAME, ONCE, Answer
-from errands.model.text.sanitise import line
+from errands.text import Look
+from errands.text.question import question as layout
 
 _LOG = logging.getLogger("errands.mcp")
 _APPROVE, _SCOPE = "approve", "scope"
+_LOOK = Look(colour=False, unicode=True, columns=80)  # forms are shown in any width, most of them in this one
 _LONGEST_COMMAND = 4000
 _MOST_LINES = 60
 _READ = timedelta(seconds=1)  # no person reads a form and declines it faster; `codex exec` takes 7 ms
@@ -67,15 +71,17 @@ def _fits(frontend: Frontend, question: Approval) -> bool:
 
 def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
     """Return the form for a question: everything that would run, where, and why it needs approval."""
-    view = frontend.engine.engine.summaries([question.task_id])[0]
-    what = "This prompt" if view.agent is not None and view.state == "proposed" else "This command"
-    shown = [f"  {line(each)}" for each in view.command.split("\n")]
-    if view.state != "proposed":
-        what, shown = f"What the agent of task {view.id} wants to do next", []
-    reasons = [f"- {line(each.text)}" for each in question.reasons]
-    text = [f"{what} needs your approval:", "", *shown, "", f"in {line(view.cwd)}", *reasons]
-    schema = _schema(answers_to(frontend.engine.engine, question))
-    return ElicitRequestFormParams(message="\n".join(text), requested_schema=schema)
+    engine = frontend.engine.engine
+    view = engine.get(question.task_id)
+    if view.state == "proposed":
+        title, facts = headline(view), facts_of(engine, os.environ, view)
+    else:
+        title = f"What the agent of task {view.id} wants to do next needs your approval:"
+        facts = iter([("directory", view.cwd), *(("because", each.text) for each in question.reasons)])
+    schema = _schema(answers_to(engine, question))
+    return ElicitRequestFormParams(
+        message="\n".join([title, "", *layout(facts, _LOOK)]), requested_schema=schema
+    )
 
 
 def _schema(answers: Sequence[Answer]) -> dict[str, Any]:

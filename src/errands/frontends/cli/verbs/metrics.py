@@ -37,7 +37,7 @@ def _serve(context: Context, where: str) -> int:
     import asyncio
     import gc
 
-    from errands.engine.live.metrics import families, text
+    from errands.engine.live.metrics import families
     from errands.engine.live.metrics_server import DEFAULT, PATH, MetricsServer
     from errands.ports.listening import address, listening, secret
 
@@ -50,7 +50,7 @@ def _serve(context: Context, where: str) -> int:
         context.note(f"errands metrics: scrapers need the token in {directory}/token")
     listener = listening(host, port)
     port = listener.getsockname()[1]
-    server = MetricsServer(lambda: text(families(context.engine)), host=host, port=port, token=token)
+    server = MetricsServer(lambda: families(context.engine), host=host, port=port, token=token)
     context.print_as_is(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
     sys.stdout.flush()
     asyncio.run(server.serve(listener))
