@@ -270,6 +270,28 @@ def test_the_agent_starts_slow_work_goes_on_is_told_and_quotes_the_result(
     assert sum(each.startswith("**suite-") for each in discord.contents) == 1
 
 
+@pytest.mark.spec("X16", "S17", "S8", "S2", "N7")
+def test_the_agent_forks_the_conversation_and_resumes_the_copy(
+    engine: Engine, discord: FakeDiscord, direct: int
+) -> None:
+    discord.write(ADA, direct, "SAY the code word is heron")
+    said(discord, "the code word is heron")
+    fork = call("ask", prompt="RECALL code word is heron", fork=True, name="copy")
+    discord.write(ADA, direct, f"{fork}\nSAY it is forked")
+    said(discord, "it is forked")
+    assert "> recalled" in said(discord, "**copy-")
+    [copy] = [each for each in engine.list(Query()) if each.name == "copy"]
+    assert copy.marks == "(forked)"
+
+    discord.forget()
+    again = call("ask", prompt="RECALL heron has flown", resume=copy.id)
+    discord.write(ADA, direct, f"SAY the heron has flown\n{again}")
+    said(discord, "the heron has flown")
+    # It is the same copy, which has nothing that was said after it was made.
+    assert "> forgotten" in said(discord, f"**{copy.id} ")
+    assert engine.get(copy.id).agent.resume_count == 1  # type: ignore[union-attr]
+
+
 @pytest.mark.spec("D1", "D2", "A11", "N7")
 @pytest.mark.trap(8)
 def test_what_the_agent_proposes_starts_with_a_reaction_and_its_end_reaches_the_conversation(

@@ -107,6 +107,22 @@ def test_a_fork_knows_the_conversation_and_reports_to_it(
     assert session.said == "forgotten"
 
 
+@pytest.mark.spec("S2", "S3", "S4", "N6")
+def test_a_subagent_takes_a_follow_up_and_reports_again(session: ClaudeSession, fresh: Person) -> None:
+    (reply,) = session.prompts(f"{task('SAY the code word is heron')}SAY meanwhile")
+    subagent = json.loads(reply)["task_id"]
+    assert "the code word is heron" in session.is_woken()
+
+    follow_up = calling("SendMessage", to=subagent, message="RECALL the code word is heron")
+    (again,) = session.prompts(f"{follow_up}SAY I asked it again")
+
+    assert (session.said, json.loads(again)["task_id"]) == ("I asked it again", subagent)
+    told = session.is_woken()
+    assert f"{subagent} completed" in told
+    assert "recalled" in told
+    assert fresh.sees(subagent)["resume_count"] == 1
+
+
 @pytest.mark.spec("X5")
 def test_a_subagent_is_one_of_claude_codes_own(
     session: ClaudeSession, fresh: Person, model: ModelServer

@@ -85,19 +85,42 @@ def test_it_starts_a_command_goes_on_asks_and_quotes_the_result(person: Person) 
     assert executed(person, "RECALL 12 passed", "resume", thread) == (thread, [], "recalled")
 
 
+@pytest.mark.spec("X19", "S2", "S4")
+def test_it_starts_an_agent_goes_on_quotes_it_and_asks_it_again(person: Person, model: ModelServer) -> None:
+    launch = calling("ask", prompt="SAY the code word is heron", name="agent")
+
+    thread, (reply,), said = executed(person, f"{launch}SAY meanwhile")
+
+    assert said == "meanwhile"
+    (agent,) = [each for each in person.types("ls", "--json").objects if each["name"] == "agent"]
+    assert (agent["id"] in reply, agent["agent"]) == (True, "codex")  # Codex itself, with its own model
+    _, (ended,), _ = executed(person, calling("wait", id=agent["id"]), "resume", thread)
+    assert "the code word is heron" in ended
+    assert executed(person, "RECALL code word is heron", "resume", thread) == (thread, [], "recalled")
+
+    again = calling("ask", prompt="RECALL code word is heron", resume=agent["id"], wait=120_000)
+    _, (answer,), _ = executed(person, again, "resume", thread)
+
+    assert "recalled" in answer
+    assert person.sees(agent["id"])["resume_count"] == 1
+
+
 @pytest.mark.spec("X19", "A4", "A5", "A8")
 def test_a_harmful_command_is_left_for_a_person_who_approves_it(person: Person) -> None:
     """`codex exec` declines a form by itself, and at once."""
     precious = person.cwd / "precious"
     precious.touch()
 
-    _, (reply,), _ = executed(person, f"{calling('run', command='rm precious', name='harm')}SAY ok")
+    launch = calling("run", command="rm -v precious", name="harm")
+    thread, (reply,), _ = executed(person, f"{launch}SAY ok")
 
     (task,) = [each for each in person.types("ls", "--json").objects if each["name"] == "harm"]
     assert (task["state"], precious.exists()) == ("proposed", True)
     assert f"errands approve {task['id']}" in reply
     person.types("approve", "--wait", task["id"])
     assert not precious.exists()
+    _, (ended,), _ = executed(person, calling("wait", id=task["id"]), "resume", thread)
+    assert "removed 'precious'" in ended
 
 
 @pytest.mark.spec("S8", "S17", "X5")

@@ -37,6 +37,10 @@ def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     }
     settings(person).parent.mkdir()
     settings(person).write_text(SETTINGS)
+    person.configures(
+        'agents.default = "small"\n'
+        f'[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\npause = 0.001\n'
+    )
     person.types("install", "gemini", "--yes", "--trust")
     yield person
     person.leaves()
@@ -61,7 +65,7 @@ def test_it_starts_commands_goes_on_asks_and_quotes_the_result(person: Person) -
     precious = person.cwd / "precious"
     precious.touch()
     launch = calling("run", command="sleep 1; printf '%s passed' 12", name="tests")
-    harm = calling("run", command="rm precious", name="harm")
+    harm = calling("run", command="rm -v precious", name="harm")
 
     assert says(person, f"{launch}{harm}SAY meanwhile, 2 and 2 is 4") == "meanwhile, 2 and 2 is 4"
 
@@ -72,6 +76,24 @@ def test_it_starts_commands_goes_on_asks_and_quotes_the_result(person: Person) -
     assert not precious.exists()
     # The result is in the same turn, as the model reads it.
     assert "12 passed" in says(person, calling("wait", id=tasks["tests"]["id"]))
+    assert "removed" in says(person, calling("wait", id=tasks["harm"]["id"]))
+
+
+@pytest.mark.spec("X19", "S2", "S17")
+def test_it_starts_an_agent_goes_on_quotes_it_and_asks_it_again(person: Person, model: ModelServer) -> None:
+    launch = calling("ask", prompt="SAY the code word is heron", name="agent")
+
+    assert says(person, f"{launch}SAY meanwhile") == "meanwhile"
+
+    (agent,) = [each for each in person.types("ls", "--json").objects if each["name"] == "agent"]
+    assert "the code word is heron" in says(person, calling("wait", id=agent["id"]))
+    again = calling("ask", prompt="RECALL code word is heron", resume=agent["id"], wait=120_000)
+    assert "recalled" in says(person, again)
+    assert person.sees(agent["id"])["resume_count"] == 1
+    # It does not say which conversation calls, so a fork is not offered.
+    asked = next(each for each in model.asked_for("the code word is heron") if "gemini" in each.path)
+    assert '"resume"' in asked.text
+    assert '"fork"' not in asked.text
 
 
 @pytest.mark.spec("X19")

@@ -82,7 +82,13 @@ STEPS = {
     ),
     "claude": (
         Step("Bash", {"command": "sleep 60", "run_in_background": True}, "sleep 60", keep="{it}"),
-        Step("Task", {"description": "greet", "prompt": HELLO, "subagent_type": "offline"}, "hello"),
+        Step(
+            "Task",
+            {"description": "greet", "prompt": HELLO, "subagent_type": "offline"},
+            "hello",
+            keep="{other}",
+        ),
+        Step("SendMessage", {"to": "{other}", "message": HELLO}, "Background Task Started"),
         Step("TaskOutput", {"task_id": "{it}", "block": False}, '"status": "running"'),
         Step("tasks", {}, "{it}"),
         Step("KillShell", {"shell_id": "{it}"}, '"status": "cancelled"'),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import pytest_asyncio
 
-from errands.testing.speaker import Speaker, Stage, facts
+from errands.testing.speaker import Speaker, Stage, facts, fenced
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X2")]
 
@@ -26,6 +26,31 @@ async def test_a_queued_agent_is_not_shown_as_running(stage: Stage, claude: Spea
     assert "\nStatus: Pending\n" in reply.text
     (listed,) = facts(await claude("tasks", status="pending"))["tasks"]
     assert listed["id"] == facts(reply)["task_id"]
+
+
+@pytest.mark.spec("S2", "S3", "S4")
+async def test_a_completed_subagent_takes_a_follow_up_with_its_conversation(claude: Speaker) -> None:
+    first = {"description": "x", "prompt": "say marmalade", "subagent_type": "cat"}
+    found = facts(await claude("Task", **first))["task_id"]
+
+    reply = await claude("SendMessage", to=found, message="what was said?")
+
+    assert (facts(reply)["task_id"], facts(reply)["success"]) == (found, True)
+    assert reply.text.startswith(f"Background Task Started\nTask ID: {found}\nPrompt: what was said?\n")
+    done = facts(await claude("TaskOutput", task_id=found))
+    assert "marmalade" in fenced(done["output"])
+    agent = (await claude.engine.get(found)).agent
+    assert agent is not None
+    assert agent.resume_count == 1
+
+
+@pytest.mark.spec("S3")
+async def test_what_cannot_take_a_follow_up_says_why(claude: Speaker) -> None:
+    shell = facts(await claude("Bash", command="true"))["task_id"]
+    assert "is a command" in await claude.refused("SendMessage", to=shell, message="and then?")
+    assert await claude.refused("SendMessage", to="bash-222222", message="hello") == "Task not found"
+    said = await claude.refused("SendMessage", to=shell)
+    assert said == "Invalid arguments for SendMessage: message is missing"
 
 
 async def test_the_list_has_what_an_agent_was_asked(claude: Speaker) -> None:

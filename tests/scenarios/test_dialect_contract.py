@@ -71,6 +71,7 @@ class TestClaude(DialectContract):
         "Task": {"description": "say hello", "prompt": "hello", "subagent_type": "offline"},
         "Bash": {"command": "true"},
         "TaskOutput": {"task_id": ID},
+        "SendMessage": {"to": ID, "message": "and then?"},
         "KillShell": {"shell_id": ID},
         "tasks": {},
     }

@@ -85,6 +85,12 @@ class Claude(BaseDialect):
             reads_only=True,
         ),
         Tool(
+            name="SendMessage",
+            description="Send a completed subagent a follow-up; it remembers its whole conversation. "
+            'Returns at once. {end}\nExample: {"to": "find-dead-code-7k2m4x", "message": "And in tests/?"}',
+            parameters=schema("to", "message", to=task_id(_ID), message=text("what it shall do next")),
+        ),
+        Tool(
             name="KillShell",
             description='End a background task and all its processes. Example: {"shell_id": "npm-7k2m4x"}',
             parameters=schema("shell_id", shell_id=task_id(_ID)),
@@ -146,6 +152,11 @@ class Claude(BaseDialect):
         if block and view.is_live:
             view = await context.wait(view, timeout)
         return await self._output(context, view)
+
+    async def SendMessage(self, context: ToolContext, *, to: str, message: str) -> Reply:  # noqa: N802
+        found = await context.find(to)
+        view = await context.engine.resume(found.id, message)
+        return await self._started(context, view, 0, f"Prompt: {one_line(message, 80)}", "")
 
     async def KillShell(self, context: ToolContext, *, shell_id: str) -> Reply:  # noqa: N802
         view = await context.find(shell_id)
