@@ -34,9 +34,23 @@ _WORDS = re.compile(
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
     |crontab|eval|exec)(?![\w-]) | -delete\b | \b(?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urllib|httpx
     |aiohttp|requests|urlopen|fetch|rm_rf|rm_r)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
-    | \bDeno\.remove | \.unlink\( | \bsocket\b""",
+    | \bDeno\.remove | \.unlink\( | \.rm\( | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
+    | \bimport\s+(?:remove|unlink|rmdir)\b | \bsocket\b""",
     re.VERBOSE,
 )
+# Builtins that evaluate what looks like plain words: `let 'a[$(rm x)]'`, `mapfile -C 'rm x'`.
+_EVALUATING = frozenset(
+    """alias compgen complete declare enable export let local mapfile printf read readarray test trap typeset
+    [""".split()
+)
+# Another command as one word, which an option or a setting may run: `git -c core.pager='rm -rf x'`.
+_COMMAND = re.compile(
+    r"(?:^|[=!\s\"'(`;])(?:[^\s=]*/)?(?:rm|rmdir|unlink|shred|srm|dd|curl|wget|ssh|scp|nc|ncat|socat|sudo|doas)"
+    r"[\s,]+[^\s|]"
+)
+# A pattern for hidden files that begins like a name, and not like the `.*` of a regular expression.
+_HIDDEN = re.compile(r"(?:.*/)?\.[\w\[{?][^/]*")
+_WILD = re.compile(r"[*?\[{]")
 _DATABASES = frozenset(("sqlite3", "duckdb"))
 _STATEMENTS = re.compile(
     r"\b(?:delete|drop|truncate|update|attach|alter)\b|\.(?:shell|system|import)", re.IGNORECASE
@@ -92,7 +106,9 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     if name in DOWNLOADERS and not _is_typical(words[1:]):
         return True
-    if is_interpreter(name) and any(_WORDS.search(word) for word in words[1:]):
+    if (is_interpreter(name) or name in _EVALUATING) and any(_WORDS.search(word) for word in words[1:]):
+        return True
+    if name not in _PATTERNED and any(_COMMAND.search(word) for word in words[1:]):
         return True
     if any(isinstance(word, Glob) and word.startswith("-") for word in words):
         return True
@@ -125,7 +141,7 @@ def reaches_out(word: str, workspace: Workspace) -> bool:
         return True
     if path.startswith("-"):
         return False
-    if reasons_for_reading(path, workspace):
+    if reasons_for_reading(_as_pattern(path), workspace):
         return True
     if not path.startswith(("/", "..")) and "/../" not in path:
         return False
@@ -191,7 +207,7 @@ def _names_place(text: str, workspace: Workspace) -> bool:
         named = path.startswith("../") or path == ".." or _PLACES.match(path) or "/../" in path
         if named and reaches_out(path, workspace):
             return True
-        if path[0] not in "/$*" and reasons_for_reading(path, workspace):
+        if path[0] not in "/$*" and reasons_for_reading(_as_pattern(path), workspace):
             return True
         if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
             return True
@@ -202,6 +218,11 @@ def _value(word: str) -> str:
     """Return what an option or a variable is set to in a word, or the word; a wildcard counts as a name."""
     assigned = _ASSIGNED.match(word)
     return word[assigned.end() if assigned else 0 :]
+
+
+def _as_pattern(path: str) -> str:
+    """Return a quoted pattern for hidden files as the pattern that a program makes of it."""
+    return Glob(path) if _WILD.search(path) and _HIDDEN.fullmatch(path) else path
 
 
 def _writes_outside(target: str, workspace: Workspace) -> bool:

@@ -13,7 +13,8 @@ ALWAYS = frozenset(
     """docker podman nerdctl docker-compose less more most ed ex vi vim nvim nano emacs pico code xdg-open
     open uvicorn gunicorn hypercorn daphne flask twine ssh-agent tmux screen yes gio systemd-run brew ngrok
     ollama uvx pipx errands claude codex gemini opencode aider goose cursor-agent notify-send xclip xsel
-    wl-copy wl-paste pbcopy pbpaste nodemon serve http-server live-server tailscale cloudflared adb""".split()
+    wl-copy wl-paste pbcopy pbpaste nodemon serve http-server live-server tailscale cloudflared adb
+    setpriv unshare nsenter runuser chroot wall secret-tool security pass at batch""".split()
 )
 # Programs that run a package of the project, or download it first.
 DOWNLOADERS = frozenset("npx pnpx bunx".split())
@@ -85,6 +86,10 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
         return needs_network("pip", tuple(named[1:]))
     if name == "rsync":
         return any(":" in word for word in named)
+    if named[:1] == ["run"] and name == "go" and any("@" in word for word in named):
+        return True
+    if named[:1] in (["exec"], ["x"]) and any(word.startswith("--package") for word in words):
+        return True
     if named[:1] in (["run"], ["exec"]) and name in _RUNNING and len(named) > 1:
         return named[1] in ALWAYS or needs_network(named[1], tuple(named[2:]))
     # A script, a target or a module may be named after other words: `npm run deploy`, `python -m pip`.
