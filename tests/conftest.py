@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import threading
@@ -33,6 +34,10 @@ for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLO
 
 _numbers = itertools.count()
 
+# Collecting twelve thousand tests makes a million objects that stay. Searching them for garbage again and
+# again took a third of that time (9.8 instead of 6.9 s), and more later: they are set aside once they exist.
+gc.disable()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -47,6 +52,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     wrong = unknown_ids(items, read(PLACE.read_text()))
     if wrong:
         raise pytest.UsageError("\n".join(wrong))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.freeze()  # else everything is searched once more at exit
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

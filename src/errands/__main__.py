@@ -47,6 +47,9 @@ def leave(code: int) -> NoReturn:
     A process with an event loop or threads shuts down properly.
     """
     if "asyncio" in sys.modules or "threading" in sys.modules:
+        import gc
+
+        gc.freeze()  # else all objects are searched for garbage, which ends with the process anyway
         sys.exit(code)
     import os
 

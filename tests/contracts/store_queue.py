@@ -10,6 +10,8 @@ from errands.model.action import Shell
 from errands.model.limits import LaneWidth
 from errands.model.record import evolve
 from errands.model.rollup import rollup
+from errands.model.schedule.cursor import ScheduleCursor
+from errands.model.trigger import Every
 from errands.testing.clock import START
 from tests.contracts.store_runs import add, claim
 from tests.samples import sample_ending, sample_task
@@ -152,6 +154,32 @@ class QueueContract:
         with store:
             assert not store.replace_task(task, run=1, since=LATER, not_before=None, now=LATER)
         assert store.task(task.id).digest == "new"
+
+    @pytest.mark.spec("L28")
+    def test_a_recurring_task_is_replaced_between_two_runs(self, store: Store) -> None:
+        trigger = Every(span=timedelta(hours=1), anchor=START)
+        task = sample_task(state="proposed", approved_by=None, trigger=trigger)
+        with store:
+            assert store.add_recurring(task, ScheduleCursor(processed_until=START))
+            store.ask(task, 1, (), now=START, expires_at=LATER)
+        action = Shell(commands=("make",), cwd="/src", environment="none")
+        edited = evolve(task, state="active", action=action, lane="gpu", approved_by="ada", approved_at=START)
+        seen = store.view(task.id).updated_at
+        with store:
+            assert store.replace_recurring(edited, since=seen, now=LATER)
+            assert not store.replace_recurring(edited, since=seen, now=LATER)
+        assert store.task(task.id) == edited
+        assert [each.state for each in store.approvals(task.id)] == ["void"]
+        with store:
+            run = store.add_run(task.id, cause="schedule", now=LATER)
+            held = evolve(edited, state="proposed", approved_by=None, approved_at=None, lane="shell")
+            assert store.replace_recurring(held, since=store.view(task.id).updated_at, now=LATER)
+        assert claim(store, "shell") == []
+        with store:
+            store.replace_recurring(edited, since=store.view(task.id).updated_at, now=LATER)
+        assert [found.id for _, found in claim(store, "gpu")] == [run.id]
+        with store:
+            assert not store.replace_recurring(edited, since=store.view(task.id).updated_at, now=LATER)
 
     @pytest.mark.spec("L28")
     def test_the_width_of_a_lane_is_kept_until_it_is_removed(self, store: Store) -> None:

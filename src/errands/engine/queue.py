@@ -170,16 +170,16 @@ class Queue:
         within: str | None = None,
         **changes: Any,
     ) -> View:
-        """Change a pending task before it starts; it is judged anew, and its question is asked anew.
+        """Change a pending task before it starts, or a recurring one between two runs.
 
-        `changes` are the command and task options, as in a draft. What is not given stays as it is.
+        It is judged anew, and its question is asked anew. `changes` are the command or the prompt and task
+        options, as in a draft. What is not given stays as it is.
         """
         from errands.engine.submit.edit import Editor, check_changes, drafted
 
         core, store = self._core, self._store
         task_id = core.resolve(task_id)
-        view = _pending(store.view(task_id), "edited")
-        task = store.task(task_id)
+        view, task = store.view(task_id), store.task(task_id)
         check_changes(view, task, changes)
         draft = drafted(task, changes, store.environment(task.action.environment))
         draft, ruling = self._rule(evolve(draft, consent=consent, door=door, within=within), {})

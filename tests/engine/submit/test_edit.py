@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.model.errors import BadValue, IllegalMove
+from errands.model.errors import BadValue, IllegalMove, UnknownAgent
 from errands.model.options.draft import Draft
+from errands.model.view import View
+from errands.ports.home import Home
 from errands.testing.engines import TestEngine
 
 WAITING = "echo ready; read line"
@@ -84,11 +88,67 @@ async def test_what_cannot_be_edited_says_so(engine: TestEngine) -> None:
         with pytest.raises(BadValue, match=why):
             await engine.edit(held.id, **changes)
     prompt = await engine.ask("run `true`", agent="offline", hold=True)
-    with pytest.raises(IllegalMove, match="is a prompt"):
-        await engine.edit(prompt.id, command="true")
-    recurring = await engine.submit("true", every="1h")
-    with pytest.raises(IllegalMove):
-        await engine.edit(recurring.id, command="true")
+    for task, changes, why in (
+        (prompt, {"command": "true"}, "is a prompt, not a command"),
+        (held, {"prompt": "hello"}, "is a command, not a prompt"),
+        (held, {"agent": "offline"}, "agent is for prompts"),
+        (held, {"every": "1h"}, "runs once"),
+        (held, {"zone": "Europe/Vienna"}, "runs once"),
+        (prompt, {"agent": "nobody"}, "unknown agent"),
+    ):
+        with pytest.raises((BadValue, UnknownAgent), match=why):
+            await engine.edit(task.id, **changes)
+
+
+@pytest.mark.spec("L28")
+async def test_a_prompt_is_edited_and_its_agent_is_asked_what_it_is_now(engine: TestEngine) -> None:
+    task = await engine.ask("run `echo old`", agent="offline", hold=True)
+    engine.engine.sessions.expect(task.latest.id)  # a caller that blocks has written down the prompt
+    edited = await engine.edit(task.id, prompt="run `echo new; pwd`", cwd="/", timeout="5m")
+    assert edited.agent is not None
+    assert (edited.command, edited.agent.timeout) == ("run `echo new; pwd`", timedelta(minutes=5))
+    assert b"echo new" in Path(edited.latest.output_file).read_bytes()
+
+    await engine.release(task.id)
+    answered = await engine.wait(task.id)
+    assert answered.state == "completed"
+    assert "new" in await engine.text(task.id)
+    ran = await engine.list(parent=f"task:{task.id}")
+    assert [(each.command, each.cwd) for each in ran] == [("echo new; pwd", "/")]
+    assert "old" not in await engine.text(task.id)
+
+
+@pytest.mark.spec("L28")
+def test_a_prompt_that_is_allowed_more_needs_approval(asking: Engine) -> None:
+    task = asking.submit(Draft(prompt="hello", agent="offline", hold=True))
+    assert asking.get(task.id).state == "pending"
+    edited = asking.queue.edit(task.id, allow=("git push *",))
+    assert edited.state == "proposed"
+    assert edited.question is not None
+    assert any("git push" in reason.text for reason in edited.question.reasons)
+    assert asking.queue.edit(task.id, allow=()).state == "pending"
+
+
+def test_another_agent_brings_its_own_model_and_lane(asking: Engine, config_file: Path, home: Home) -> None:
+    config_file.write_text(
+        '[agents.one]\nbackend = "builtin"\nmodel = "openai:first"\nlane = "fast"\n'
+        '[agents.two]\nbackend = "builtin"\nmodel = "openai:second"\n[lanes]\nfast = 2\n'
+    )
+    engine = open_engine(home)
+    try:
+        task = engine.submit(Draft(prompt="hello", agent="one", hold=True))
+        assert _brought(task) == ("one", "openai:first", "fast")
+        assert _brought(engine.queue.edit(task.id, agent="two")) == ("two", "openai:second", "agent")
+        engine.queue.edit(task.id, lane="shell")
+        moved = engine.queue.edit(task.id, agent="one", model="openai:third")
+        assert _brought(moved) == ("one", "openai:third", "shell")
+    finally:
+        engine.close()
+
+
+def _brought(view: View) -> tuple[str, str | None, str]:
+    assert view.agent is not None
+    return view.agent.name, view.agent.model, view.lane
 
 
 async def test_an_edit_of_what_changed_meanwhile_changes_nothing(

@@ -6,6 +6,7 @@ with its own directory, environment, files and exit code; how much it would load
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -97,4 +98,6 @@ if __name__ == "__main__":
         import_module(module)
     # A command that finds these loaded would leave slowly, as one with threads does.
     assert not {"asyncio", "threading"} & sys.modules.keys()
+    gc.disable()
+    gc.freeze()  # a search for garbage would copy every page of a fork
     serve(socket.socket(fileno=int(sys.argv[1])))

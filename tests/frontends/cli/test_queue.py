@@ -53,6 +53,28 @@ def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
     assert person.types("logs", task_id).out == "new 1 red\n"
 
 
+@pytest.mark.spec("L28", "X7")
+def test_a_recurring_task_and_a_prompt_are_edited(person: Person) -> None:
+    task_id = person.starts("--every", "6h", "--name", "nightly", "echo old")
+    edited = person.types("edit", "nightly", "--every", "2h", "echo new")
+    assert edited.out.startswith(f"edited {task_id}: starts in ")
+    shown = person.sees(task_id)
+    assert (shown["command"], shown["schedule"], shown["state"]) == ("echo new", "every 2h", "active")
+    jittered = person.types("edit", "--json", task_id, "--jitter", "5m").object
+    assert jittered["schedule"] == "every 2h, up to 5m later"
+    assert "--every must be at least 1s" in person.types("edit", task_id, "--every", "0s", code=2).err
+    assert "stays with that" in person.types("edit", task_id, "--on", "file:*.py", code=2).err
+    person.types("cancel", task_id)
+
+    prompt = person.types("ask", "-q", "--hold", "--agent", "offline", "run `echo old`").out.strip()
+    edited = person.types("edit", prompt, "--timeout", "1h", "run `echo new`")
+    assert edited.out.startswith(f"edited {prompt}: held until")
+    assert person.sees(prompt)["prompt"] == "run `echo new`"
+    assert "in quotes" in person.types("edit", prompt, "two", "words", code=2).err
+    assert "--then is for commands" in person.types("edit", prompt, "--then", "true", code=2).err
+    person.types("cancel", prompt)
+
+
 @pytest.mark.spec("L28", "A5")
 def test_an_edit_that_needs_approval_is_a_proposal_without_a_terminal(person: Person) -> None:
     task_id = person.starts("--hold", "echo harmless")

@@ -161,10 +161,10 @@ def _starts_schedule(core: EngineCore, task: Task) -> bool:
 
 def _asked_run(core: EngineCore, task: Task, question: Approval) -> Run:
     """Return the run that a question is about; a recurring task may not have it yet."""
-    if recurring(task.trigger) is not None and not core.store.view(task.id).latest.number:
+    if recurring(task.trigger) is not None and core.store.view(task.id).latest.number < question.run:
         return Run(
             task_id=task.id,
-            number=1,
+            number=question.run,
             cause="schedule",
             state="pending",
             attempt=0,

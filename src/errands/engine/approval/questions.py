@@ -91,8 +91,8 @@ def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> l
 
     run_id = f"{question.task_id}.{question.run}"
     is_over = store.reject_pending(run_id, why=why, now=now)
-    if not is_over and not store.view(question.task_id).latest.number:
-        # A recurring task is asked about before it has a run.
+    if not is_over and not store.view(question.task_id).is_live:
+        # A recurring task is asked about before it has a run, or between two.
         is_over = store.move_task(question.task_id, "reject", now=now) is not None
     return after_unstarted_run(store, run_id, "rejected", now=now) if is_over else []
 

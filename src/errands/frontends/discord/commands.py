@@ -118,18 +118,28 @@ class Commands:
         ) -> None:
             await self._reply(interaction, lambda: self._move(task, where, before))
 
-        @tree.command(name="edit", description="Change a pending task before it starts")
-        @app_commands.describe(command="another shell line", at="when to start: 18:30, +10m")
+        @tree.command(name="edit", description="Change a pending task, or a recurring one between two runs")
+        @app_commands.describe(
+            command="another shell line",
+            prompt="another prompt",
+            at="when to start: 18:30, +10m",
+            every="how often a recurring task runs: 30m, 2h",
+            cron="when a recurring task runs: 0 4 * * *",
+        )
         async def edit(
             interaction: discord.Interaction,
             task: str,
             command: str | None = None,
+            prompt: str | None = None,
             name: str | None = None,
             timeout: str | None = None,
             lane: str | None = None,
             at: str | None = None,
+            every: str | None = None,
+            cron: str | None = None,
         ) -> None:
-            given = {"command": command, "name": name, "timeout": timeout, "lane": lane, "at": at}
+            given = {"command": command, "prompt": prompt, "name": name, "timeout": timeout, "lane": lane}
+            given |= {"at": at, "every": every, "cron": cron}
             changes: dict[str, Any] = {each: value for each, value in given.items() if value is not None}
             await self._reply(interaction, lambda: self._edit(task, changes))
 

@@ -257,10 +257,7 @@ OPTIONS = (
             saved=False),
 )  # fmt: skip
 BY_NAME = {option.name: option for option in OPTIONS}
-# What can be changed before a task starts; not what it waits for, nor what makes it one task and no other.
-_FIXED = ("after", "key", "hold")
-EDITABLE = tuple(
-    option.name
-    for option in OPTIONS
-    if option.group in ("task", "start") and option.kind != "agent" and option.name not in _FIXED
-)
+# What can be changed before a task starts, or between two runs of a recurring task; not what it waits for,
+# nor what makes it one task and no other.
+_FIXED = ("after", "key", "hold", "fork")
+EDITABLE = tuple(option.name for option in OPTIONS if option.group != "caller" and option.name not in _FIXED)

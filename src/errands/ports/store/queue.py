@@ -41,6 +41,12 @@ if TYPE_CHECKING:
             False unless its run of this number is pending and it has not changed since.
             """
 
+        def replace_recurring(self, task: Task, *, since: datetime, now: datetime) -> bool:
+            """Write what an edited recurring task is now; its open question is void.
+
+            False if a run of it is running, it has ended, or it has changed since.
+            """
+
         def lane_widths(self) -> list[LaneWidth]:
             """Return the lanes whose width a person has set."""
 

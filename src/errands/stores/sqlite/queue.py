@@ -99,29 +99,19 @@ class QueueRows(Table):
     def replace_task(
         self, task: Task, *, run: int, since: datetime, not_before: datetime | None, now: datetime
     ) -> bool:
-        values = dict(zip(TASK.written_columns.split(", "), TASK.write(task), strict=True))
-        values["updated_at"] = micros(now)
-        rows = self.db.write(
-            f"""
-            UPDATE tasks SET {", ".join(f"{column} = ?" for column in _EDITED)}
-            WHERE id = ? AND state IN ('active', 'proposed') AND updated_at = ? AND EXISTS
+        rows = self._edit(
+            task,
+            """
+            state IN ('active', 'proposed') AND EXISTS
                 (SELECT 1 FROM runs WHERE runs.seq = tasks.run AND runs.state = 'pending' AND number = ?)
-            RETURNING seq, run
             """,
-            (*(values[column] for column in _EDITED), task.id, micros(since), run),
-        ).fetchall()
+            (run,),
+            since=since,
+            now=now,
+        )
         for seq, run_seq in rows:
-            self.db.write(
-                """
-                UPDATE runs SET lane = ?, priority = iif(lane = ? AND place IS NOT NULL, priority, ?),
-                                place = iif(lane = ?, place, NULL), held = ?, not_before = ?
-                WHERE seq = ? AND state = 'pending'
-                """,
-                (
-                    task.lane, task.lane, PRIORITIES.index(task.priority), task.lane,
-                    int(task.state == "proposed"), maybe_micros(not_before), run_seq,
-                ),
-            )  # fmt: skip
+            self._edit_pending(task, run_seq)
+            self.db.write("UPDATE runs SET not_before = ? WHERE seq = ?", (maybe_micros(not_before), run_seq))
             # A question, or an answer, is about what the task was before.
             self.db.write(
                 """
@@ -131,6 +121,65 @@ class QueueRows(Table):
                 (micros(now), seq, run),
             )
         return bool(rows)
+
+    def replace_recurring(self, task: Task, *, since: datetime, now: datetime) -> bool:
+        rows = self._edit(
+            task,
+            """
+            state IN ('active', 'paused', 'proposed') AND standing IS NOT NULL AND NOT EXISTS
+                (SELECT 1 FROM runs WHERE runs.seq = tasks.run AND runs.state = 'running')
+            """,
+            (),
+            since=since,
+            now=now,
+        )
+        for seq, run_seq in rows:
+            self._edit_pending(task, run_seq)
+            self.db.write(
+                """
+                UPDATE approvals SET state = 'void', at = coalesce(at, ?), note = 'the task was edited'
+                WHERE task = ? AND state = 'waiting'
+                """,
+                (micros(now), seq),
+            )
+        return bool(rows)
+
+    def _edit(
+        self, task: Task, where: str, values: tuple[int, ...], *, since: datetime, now: datetime
+    ) -> list[tuple[int, int | None]]:
+        """Write a task that has not changed since; return its row and that of its latest run."""
+        new = dict(zip(TASK.written_columns.split(", "), TASK.write(task), strict=True))
+        new["updated_at"] = micros(now)
+        return self.db.write(
+            f"""
+            UPDATE tasks SET {", ".join(f"{column} = ?" for column in _EDITED)}
+            WHERE id = ? AND updated_at = ? AND {where}
+            RETURNING seq, run
+            """,
+            (*(new[column] for column in _EDITED), task.id, micros(since), *values),
+        ).fetchall()
+
+    def _edit_pending(self, task: Task, run_seq: int | None) -> None:
+        """Let the pending run of an edited task be as the task is now; without one nothing happens."""
+        self.db.write(
+            """
+            UPDATE runs SET lane = ?, priority = iif(lane = ? AND place IS NOT NULL, priority, ?),
+                            place = iif(lane = ?, place, NULL), held = ?
+            WHERE seq = ? AND state = 'pending'
+            """,
+            (
+                task.lane, task.lane, PRIORITIES.index(task.priority), task.lane,
+                int(task.state == "proposed"), run_seq,
+            ),
+        )  # fmt: skip
+        if task.kind == "agent":  # a caller that blocks has written down what it asked
+            self.db.write(
+                """
+                UPDATE exchanges SET text = ?
+                WHERE run = (SELECT seq FROM runs WHERE seq = ? AND state = 'pending')
+                """,
+                (task.action.line, run_seq),
+            )
 
     def set_lane(self, name: str, width: int, *, by: str, now: datetime) -> None:
         self.db.write("INSERT OR REPLACE INTO lanes VALUES (?, ?, ?, ?)", (name, width, by, micros(now)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.targets import fitting_task, given_or_newest
-from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options
-from errands.model.options.table import EDITABLE, OPTIONS
+from errands.frontends.cli.task_options import command_of, flag_of, flags_of, given_options
+from errands.model.options.table import BY_NAME, EDITABLE, OPTIONS
+from errands.model.options.values import value_of
 from errands.model.text.sanitise import line
 from errands.model.view import NOT_APPROVED, plain_value
 from errands.text import Cell, Column, plural, table
@@ -63,12 +64,21 @@ def move(context: Context, arguments: Arguments) -> int:
 
 def edit(context: Context, arguments: Arguments) -> int:
     changes: dict[str, Any] = given_options(arguments)
-    words = arguments.command
-    if words:
-        changes["command"] = command_of(arguments, words, place=1)
-    # The values are checked with the names of the flags, before anything changes.
-    draft_of(context, arguments, command=changes.get("command", "true"))
-    task_id = fitting_task(context, arguments.id, _is_pending)
+    for name, value in changes.items():
+        value_of(BY_NAME[name], value, flag_of(name))  # with the names of the flags, before anything changes
+    task_id = fitting_task(context, arguments.id, _can_edit)
+    kind = "shell" if context.engine.view(task_id).agent is None else "agent"
+    for name in changes:
+        if BY_NAME[name].kind not in ("", kind):
+            which, what = ("prompts", "command") if kind == "shell" else ("commands", "prompt")
+            raise Usage(f"{flag_of(name)} is for {which}, and {task_id} is a {what}; leave it out")
+    if arguments.command:
+        if kind == "shell":
+            changes["command"] = command_of(arguments, arguments.command, place=1)
+        else:
+            if len(arguments.command) > 1:
+                raise Usage("write the prompt as one word, in quotes")
+            changes["prompt"] = arguments.command[0]
     view = context.engine.queue.edit(task_id, **changes, **consent_of(arguments))
     if view.state == "proposed":
         from errands.frontends.cli.approval.proposals import ask_or_report
@@ -82,9 +92,14 @@ def edit(context: Context, arguments: Arguments) -> int:
     elif arguments.quiet:
         context.say(view.id)
     else:
-        waits = f": {waits_for(view, at=now())}" if view.latest.state == "pending" else f", {view.state}"
-        context.say(f"edited {view.id}{waits}  ({context.look.command('show')} {view.id})")
+        context.say(f"edited {view.id}{_edited(view)}  ({context.look.command('show')} {view.id})")
     return 0
+
+
+def _edited(view: View) -> str:
+    """Say when an edited task runs."""
+    is_waiting = view.state == "active" if view.standing is not None else view.latest.state == "pending"
+    return f": {waits_for(view, at=now())}" if is_waiting else f", {view.state}"
 
 
 NOT_STARTED = ("pending", "proposed")
@@ -92,6 +107,10 @@ NOT_STARTED = ("pending", "proposed")
 
 def _is_pending(view: View) -> bool:
     return view.latest.state == "pending"
+
+
+def _can_edit(view: View) -> bool:
+    return _is_pending(view) or (view.standing is not None and view.is_open)
 
 
 def _can_hold(view: View) -> bool:
@@ -212,13 +231,19 @@ VERBS = (
     ),
     Verb(
         name="edit",
-        summary="change a pending task before it starts",
+        summary="change a pending task before it starts, or a recurring task between two runs",
         run=edit,
         starts=True,
-        usage=("edit ID [options] ['SHELL LINE']", "edit ID [options] -- COMMAND [ARG...]"),
-        details="What is not given stays as it is: command, directory, environment, place in the lane. The "
-        "task is judged anew, as if it were started now, and an open question about it is asked anew. "
-        "Prompts and recurring tasks cannot be edited.",
+        usage=(
+            "edit ID [options] ['SHELL LINE']",
+            "edit ID [options] -- COMMAND [ARG...]",
+            "edit ID [options] ['PROMPT']",
+        ),
+        details="What is not given stays as it is: command or prompt, directory, environment, schedule, "
+        "place in the lane. The task is judged anew, as if it were started now, and an open question about "
+        "it is asked anew; a recurring task runs again once that is approved. A changed schedule counts "
+        "from now. Another agent brings its own model. A task that runs once cannot become a recurring one, "
+        "and a schedule cannot become an event.",
         options=(
             *[each for option in OPTIONS if option.name in EDITABLE for each in flags_of(option)],
             YES,
@@ -227,11 +252,19 @@ VERBS = (
         ),
         operands=(
             Operand(metavar="ID", help="the task", completes="live"),
-            Operand(metavar="COMMAND", help="what to run", repeat=True, optional=True, completes="command"),
+            Operand(
+                metavar="COMMAND",
+                help="what to run, or the prompt",
+                repeat=True,
+                optional=True,
+                completes="command",
+            ),
         ),
         examples=(
             ("errands edit deploy-3f 'make deploy TARGET=staging'", "another command"),
             ("errands edit deploy-3f --lane gpu --timeout 1h", "the same command, other options"),
+            ("errands edit nightly-7k --cron '0 4 * * *'", "the same recurring task, at another time"),
+            ("errands edit why-does-9m 'why does test_login fail?'", "another prompt, before it starts"),
         ),
     ),
     Verb(
