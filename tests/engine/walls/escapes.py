@@ -91,6 +91,95 @@ def passwords() -> None:
             raise OSError("it is empty")
 
 
+def holding(path: str, words: bytes) -> None:
+    """Read a file that must not have these words."""
+    with open(path, "rb") as file:
+        if words not in file.read():
+            raise OSError("it says nothing of this")
+
+
+def write_through_link() -> None:
+    os.symlink(f"{OUTSIDE}/victim", "way")
+    wrote("way")
+
+
+def process_memory() -> None:
+    buffer = ctypes.create_string_buffer(8)
+    ours, theirs = (struct.pack("QQ", place, 8) for place in (ctypes.addressof(buffer), 0x400000))
+    call(310, 270, int(PID), ours, 1, theirs, 1, 0)
+
+
+def file_capabilities() -> None:
+    wrote("capable")
+    os.setxattr("capable", "security.capability", struct.pack("<5I", 0x02000001, 1 << 21, 0, 0, 0))
+
+
+def everybody() -> None:
+    """Send a signal to all others; outside, the victim would be one of them."""
+    os.kill(-1, 0)
+    os.kill(int(PID), 0)
+
+
+def outlive() -> None:
+    """Leave a process behind that writes once it may."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            try:
+                wrote(f"{OUTSIDE}/daemon")
+            finally:
+                os._exit(0)
+        os._exit(0)
+    os.wait()
+    raise OSError("it is seen from outside whether it wrote")
+
+
+def parent_namespace() -> None:
+    import fcntl
+
+    file = os.open("/proc/self/ns/user", os.O_RDONLY)
+    fcntl.ioctl(file, 0xB702)  # NS_GET_PARENT
+
+
+def shared_memory() -> None:
+    """Find a segment, a queue or a set of semaphores of somebody outside."""
+    for name in ("shm", "msg", "sem"):
+        with open(f"/proc/sysvipc/{name}") as file:
+            if len(file.readlines()) > 1:
+                return
+    raise OSError("there are none")
+
+
+def netlink() -> None:
+    with socket.socket(16, socket.SOCK_RAW, 0) as peer:
+        # Ask for all interfaces: there is none but the private loopback.
+        peer.bind((0, 0))
+        peer.send(struct.pack("IHHIIB3x", 20, 18, 0x301, 1, 0, 0))
+        if b"eth" not in peer.recv(65536):
+            raise OSError("only its own")
+
+
+def other_terminal() -> None:
+    for name in os.listdir("/dev/pts"):
+        if name != "ptmx":
+            os.close(os.open(f"/dev/pts/{name}", os.O_WRONLY | os.O_NOCTTY))
+            return
+    raise OSError("there is none")
+
+
+def writable_below(place: str) -> None:
+    """Write to any file of the kernel that is open to us, but for those of our own process."""
+    for folder, folders, files in os.walk(place):
+        folders[:] = [each for each in folders if not each.isdigit() and each not in ("self", "thread-self")]
+        for name in files:
+            path = f"{folder}/{name}"
+            if os.access(path, os.W_OK) and not path.startswith(("/proc/pressure/", "/proc/sys/")):
+                os.close(os.open(path, os.O_WRONLY))
+                return
+    raise OSError("nothing can be written")
+
+
+HOME = os.path.expanduser("~")
 ATTEMPTS: dict[str, Callable[[], object]] = {
     # First, before an attempt has opened or made something itself.
     "an inherited descriptor": own_descriptors,
@@ -174,6 +263,47 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "swap": lambda: call(167, 224, b"x", 0),
     "kernel log": lambda: call(103, 116, 3, b"\0" * 64, 64),
     "terminal hang-up": lambda: call(153, 58),
+    "the directory of the first process": lambda: open(f"/proc/1/cwd{OUTSIDE}/secret").close(),
+    "its variables, the first": lambda: holding("/proc/1/environ", OUTSIDE.encode()),
+    "its words": lambda: holding("/proc/1/cmdline", b"--ro-bind"),
+    "the store": lambda: open(f"{OUTSIDE}/home/e/errands.db").close(),
+    "the home": lambda: open(f"{OUTSIDE}/home/.bashrc").close(),
+    "tools of the home": lambda: wrote(f"{OUTSIDE}/home/.local/bin/ls"),
+    "other projects": lambda: open(f"{OUTSIDE}/other/README").close(),
+    "other runs": lambda: listing_of(f"{OUTSIDE}/runs"),
+    "a hard link of a secret": lambda: os.link(f"{OUTSIDE}/secret", f"{HOME}/linked"),
+    "a link that leads outside": write_through_link,
+    "replace .git by a link": lambda: os.symlink("/tmp", ".git"),
+    "a hook by renaming": lambda: os.rename("escapes.py", ".git/hooks/post-checkout"),
+    "settings of an agent by renaming": lambda: os.rename("escapes.py", ".claude/settings.json"),
+    "truncate Errands": lambda: os.truncate("errands.toml", 0),
+    "remove Errands": lambda: os.unlink("errands.toml"),
+    "clone3": lambda: call(435, 435, struct.pack("8Q", 0x10000000, *[0] * 7), 64),
+    "clone": lambda: call(56, 220, 0x10000000 | 17, 0, 0, 0, 0),
+    "the namespace above": parent_namespace,
+    "another terminal": other_terminal,
+    "console input": lambda: open("/dev/tty0").close(),
+    "a disk": lambda: open("/dev/sda").close(),
+    "su": lambda: ran("su", "-c", "true"),
+    "sudo": lambda: ran("sudo", "-n", "true"),
+    "file capabilities": file_capabilities,
+    "read its memory": process_memory,
+    "its limits": lambda: call(302, 261, int(PID), 7, struct.pack("QQ", 1, 1), 0),
+    "signal everybody": everybody,
+    "a process that stays": outlive,
+    "an agent of ssh": lambda: unix(os.environ.get("SSH_AUTH_SOCK", f"{HOME}/.ssh/agent")),
+    "the session bus": lambda: unix(f"/run/user/{os.getuid()}/bus"),
+    "a service in /var/lib": lambda: listing_of("/var/lib"),
+    "TCP on all addresses": lambda: socket.create_connection(("0.0.0.0", int(TCP)), 1).close(),
+    "ICMP": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1).sendto(b"x" * 8, ("192.0.2.1", 0)),
+    "netlink": netlink,
+    "release agent": lambda: wrote("/sys/fs/cgroup/release_agent", "x"),
+    "shared memory of others": shared_memory,
+    "POSIX shared memory of others": lambda: listing_of("/dev/shm"),
+    "queues of others": lambda: listing_of("/dev/mqueue"),
+    "anything in /sys": lambda: writable_below("/sys"),
+    "anything in /proc": lambda: writable_below("/proc"),
+    "processes of others": lambda: listing_of(f"/proc/{PID}"),
 }  # fmt: skip
 
 for name, attempt in ATTEMPTS.items():

@@ -36,15 +36,30 @@ def outside() -> Iterator[Path]:
 @pytest.mark.parametrize("user", USERS)
 def test_no_attempt_to_escape_succeeds(outside: Path, user: int) -> None:
     project, home, run = outside / "project", outside / "home", outside / "run"
-    for each in (project, home, run, home / "e"):
-        each.mkdir()
+    for each in (
+        project,
+        home,
+        run,
+        home / "e",
+        home / ".local" / "bin",
+        outside / "other",
+        outside / "runs",
+    ):
+        each.mkdir(parents=True)
+    for each in (
+        home / "e" / "errands.db",
+        home / ".bashrc",
+        outside / "other" / "README",
+        outside / "runs" / "x",
+    ):
+        each.write_text("not for others")
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / ".claude").mkdir()
     (project / "errands.toml").write_text("")
     shutil.copy(HERE / "escapes.py", project)
     before = (project / ".git" / "config").read_text()
     if os.geteuid() == 0:
-        for each in (project, *project.rglob("*"), home, home / "e", run):
+        for each in (project, *project.rglob("*"), home, *home.rglob("*"), run):
             os.chown(each, user, user, follow_symlinks=False)
     victim = subprocess.Popen(["sleep", "600"])
     server, datagrams, service, hidden = (
@@ -74,7 +89,7 @@ def test_no_attempt_to_escape_succeeds(outside: Path, user: int) -> None:
         )
 
         assert tried.stdout.splitlines()[:-1] == [], tried.stderr
-        assert tried.stdout.splitlines()[-1] == "tried 81", tried.stderr
+        assert tried.stdout.splitlines()[-1] == "tried 122", tried.stderr
         for each_socket in (server, service, hidden):
             with pytest.raises(BlockingIOError):
                 each_socket.accept()
@@ -88,6 +103,7 @@ def test_no_attempt_to_escape_succeeds(outside: Path, user: int) -> None:
             each_socket.close()
     assert (outside / "victim").read_text() == "untouched"
     assert (project / ".git" / "config").read_text() == before
+    assert not list((home / ".local" / "bin").iterdir())
     assert sorted(each.name for each in outside.iterdir()) == [
-        "home", "project", "run", "secret", "service", "victim",
+        "home", "other", "project", "run", "runs", "secret", "service", "victim",
     ]  # fmt: skip

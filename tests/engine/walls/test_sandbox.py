@@ -12,9 +12,15 @@ from pathlib import Path
 import pytest
 
 from errands.engine.walls import bubblewrap as finding
+from errands.engine.walls import mounts
+from errands.engine.walls.sandbox import sandboxed
+from errands.model.action import Sandbox
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
+from errands.ports.runner import Launch
+from errands.runners.shim.walls import enclosed
+from errands.runners.shim.wire import start_message
 from errands.testing.engines import TestEngine, until
 
 
@@ -325,6 +331,33 @@ async def test_a_run_cannot_keep_what_it_made_from_being_renamed(engine: TestEng
     assert task.state == "completed"
     assert not os.path.lexists(project / ".claude")
     assert not os.path.lexists(project / ".vscode")
+
+
+@walled
+@pytest.mark.parametrize("place", ["a project", "the system"])
+def test_what_vanishes_before_the_walls_are_built_does_no_harm(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """A socket is hidden behind a mount, for which bubblewrap would make a file if it is gone by then."""
+    gone = project / "gone.sock" if place == "a project" else Path("/usr/gone.sock")
+    there = project / "there.sock"
+    there.touch()
+    monkeypatch.setattr(mounts, "_sockets_in", lambda mounted: [str(gone), str(there)])
+    launch = Launch(
+        run_id="x.1", attempt=1, directory=str(tmp_path / "run"), header=b"", steps=(), cwd=str(project),
+        cap=1, grace=1.0, base={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, env={},
+    )  # fmt: skip
+    os.mkdir(launch.directory)
+    home = Home(path=str(tmp_path / "errands"))
+    message = start_message(sandboxed(launch, Sandbox(writable=(str(project),), network=False), home))
+
+    argv, files = enclosed(message["walls"], ["test", "-c", str(there)], launch.base)
+    done = subprocess.run(argv, pass_fds=files, env={}, capture_output=True, text=True, check=False)
+    for each in files:
+        os.close(each)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not os.path.lexists(gone)
 
 
 @walled

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _READ = 65536
+_COVER = ["--ro-bind", "/dev/null"]  # and the file that is hidden
 # What programs print when they fail at a wall: the word for the wall, then the phrases in lower case.
 _SAID = {
     "files": (b"read-only file system", b"erofs", b"os error 30"),
@@ -71,7 +72,7 @@ def enclosed(
     """
     seccomp = _filed(walls["seccomp"])
     try:
-        words = [*walls["words"], "--seccomp", str(seccomp)]
+        words = [*_still_there(walls["words"]), "--seccomp", str(seccomp)]
         for name, value in env.items():
             words += ("--setenv", name, value)
         text = "".join([f"{word}\0" for word in words])
@@ -80,6 +81,22 @@ def enclosed(
         os.close(seccomp)
         raise
     return [walls["program"], "--args", str(arguments), "--", *argv], [seccomp, arguments]
+
+
+def _still_there(words: list[str]) -> list[str]:
+    """Return the words without covers for what is gone by now, such as the socket of a program that ended.
+
+    Bubblewrap would make an empty file to cover: it fails where it may only read, and leaves the file in the
+    project otherwise.
+    """
+    kept: list[str] = []
+    at = 0
+    while at < len(words):
+        is_cover = words[at : at + 2] == _COVER
+        if not is_cover or os.path.lexists(words[at + 2]):
+            kept += words[at : at + 3] if is_cover else words[at : at + 1]
+        at += 3 if is_cover else 1
+    return kept
 
 
 def _filed(content: bytes) -> int:
