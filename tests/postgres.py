@@ -136,11 +136,13 @@ class Server:
             time.sleep(0.02)
 
     def execute(self, sql: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run a statement as the superuser, and return its rows."""
+        """Run statements as the superuser, and return the rows of the last one."""
         import psycopg
 
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.execute(sql.encode())
+            while cursor.nextset():
+                pass
             return cursor.fetchall() if cursor.description else []
 
     def create_database(self) -> str:

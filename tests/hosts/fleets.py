@@ -56,7 +56,7 @@ class Fleet:
         return self.server.url(self.name)
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.server.execute(statement, database=self.name)
+        return self.server.execute(f"set search_path = fleet_wire; {statement}", database=self.name)
 
     def tune(self, **seconds: float) -> None:
         """Change durations of the protocol, as an operator would."""
@@ -86,6 +86,15 @@ class Fleet:
     async def close(self) -> None:
         for each in (self.fleet, *self.others):
             await each.close()
+
+    async def live(self, seconds: float, *hosts: Host) -> None:
+        """Let time pass while these hosts renew their leases, and the others do not."""
+        left = seconds
+        while left > 0:
+            self.pass_time(min(left, 5.0))
+            for host in hosts:
+                await host.renew()
+            left -= 5.0
 
     async def host(self, name: str = "build1", *, labels: tuple[str, ...] = (), slots: int = 4) -> Host:
         fleet = self.connect()

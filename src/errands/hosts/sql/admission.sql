@@ -58,25 +58,25 @@ create or replace function fleet.room(wanted text) returns integer language sql 
 $$;
 
 -- Count one more run in a lane, if it has room. A lane without a limit is not counted.
-create or replace function fleet.enter_lane(lane text) returns boolean language plpgsql as $$
+create or replace function fleet.enter_lane(its_name text) returns boolean language plpgsql as $$
 begin
-    perform 1 from fleet.lanes where name = lane;
+    perform 1 from fleet.lanes where name = its_name;
     if not found then
         return true;
     end if;
     -- One call at a time, because one that holds a lane may need another.
     perform pg_advisory_xact_lock(7203331, 2);
-    update fleet.lanes set used = used + 1 where name = lane and used < width;
+    update fleet.lanes set used = used + 1 where name = its_name and used < width;
     return found;
 end
 $$;
 
-create or replace function fleet.leave_lane(lane text) returns void language plpgsql as $$
+create or replace function fleet.leave_lane(its_name text) returns void language plpgsql as $$
 begin
-    perform 1 from fleet.lanes where name = lane;
+    perform 1 from fleet.lanes where name = its_name;
     if found then
         perform pg_advisory_xact_lock(7203331, 2);
-        update fleet.lanes set used = used - 1 where name = lane;
+        update fleet.lanes set used = used - 1 where name = its_name;
     end if;
 end
 $$;
@@ -168,14 +168,14 @@ end
 $$;
 
 -- Limit a lane over the whole fleet, or, with null, no longer.
-create or replace function fleet.set_lane(lane text, new_width integer) returns void language plpgsql as $$
+create or replace function fleet.set_lane(its_name text, new_width integer) returns void language plpgsql as $$
 begin
     perform pg_advisory_xact_lock(7203331, 1);
     if new_width is null then
-        delete from fleet.lanes where name = lane;
+        delete from fleet.lanes where name = its_name;
     else
         insert into fleet.lanes (name, width, used)
-        select lane, new_width, count(*) from fleet.runs r where r.lane = set_lane.lane and state in ('offered', 'taken')
+        select its_name, new_width, count(*) from fleet.runs where lane = its_name and state in ('offered', 'taken')
         on conflict (name) do update set width = new_width;
     end if;
     perform fleet.admit();

@@ -50,7 +50,7 @@ begin
         -- A server that lost its last commits may have lost a newer epoch of this host, too.
         epoch = its_epoch,
         lease_until = instant + c.lease,
-        steady_since = case when renewed < instant - c.lease / 2 then instant else steady_since end,
+        steady_since = case when renewed < instant - c.lease / 2 then instant else least(steady_since, instant) end,
         renewed = instant,
         free = new_free
     where id = host and state <> 'gone'

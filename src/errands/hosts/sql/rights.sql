@@ -15,18 +15,25 @@ $$;
 
 do $$
 declare
-    f regprocedure;
+    f record;
 begin
     for f in
-        select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname in ('fleet', 'fleet_wire')
+        select p.oid::regprocedure as called, p.proname as name
+        from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname in ('fleet', 'fleet_wire')
     loop
-        execute format('revoke all on function %s from public', f);
-        -- Not for what every call inside calls again: it would cost time, and has the rights of its caller.
-        if f::text ~ '^fleet\.(version|join|renew|drain|leave|reap|list_hosts|set_lane|offer|cancel|take|report|finish|held|affirm|affirm_worker|results|acknowledge|find|placed|keep_output|output|follow|ask|answer)\('
-            or f::text ~ 'procrastinate_(fetch_job_v2|finish_job_v1|register_worker_v1|unregister_worker_v1|update_heartbeat_v1|prune_stalled_workers_v1)\('
-        then
-            execute format('alter function %s security definer set search_path = fleet_wire, fleet, pg_temp', f);
+        execute format('revoke all on function %s from public', f.called);
+        -- Not those inside: they have the rights of their caller, and it would cost time at each call.
+        if f.name = any (array[
+            'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'take',
+            'report', 'finish', 'held', 'affirm', 'affirm_worker', 'results', 'acknowledge', 'find', 'placed',
+            'keep_output', 'output', 'follow', 'ask', 'answer',
+            'procrastinate_fetch_job_v2', 'procrastinate_finish_job_v1', 'procrastinate_register_worker_v1',
+            'procrastinate_unregister_worker_v1', 'procrastinate_update_heartbeat_v1',
+            'procrastinate_prune_stalled_workers_v1'
+        ]) then
+            execute format(
+                'alter function %s security definer set search_path = fleet_wire, fleet, pg_temp', f.called
+            );
         end if;
     end loop;
 end

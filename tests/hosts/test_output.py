@@ -1,0 +1,122 @@
+"""Output and questions of runs: bounded, written by the host that has the run, answered once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from errands.ports.fleet import Answered, Piece
+from tests.hosts.fleets import Fleet, Host, placed
+
+KIB = 1024
+
+
+@pytest.fixture
+async def host(fleet: Fleet) -> Host:
+    return await fleet.host("build1")
+
+
+@pytest.fixture
+async def number(fleet: Fleet, host: Host) -> int:
+    number = await fleet.fleet.offer(placed("a"))
+    assert await host.take(number)
+    return number
+
+
+def piece(number: int, start: int, content: bytes, *, attempt: int = 1) -> Piece:
+    return Piece(number=number, attempt=attempt, start=start, content=content)
+
+
+async def test_the_last_output_comes_with_each_renewal_and_replaces_the_one_before(
+    fleet: Fleet, host: Host, number: int
+) -> None:
+    for start, content in [(0, b"one"), (3, b"two"), (3, b"two and more")]:
+        assert await host.fleet.renew(host.id, host.epoch, free=1, tails=[piece(number, start, content)])
+
+    assert await fleet.fleet.output(number, attempt=1, start=0) == [piece(number, 3, b"two and more")]
+
+
+async def test_output_is_read_from_where_the_reader_is(fleet: Fleet, host: Host, number: int) -> None:
+    pieces = [piece(number, 0, b"abc"), piece(number, 3, b"def"), piece(number, 6, bytes(range(256)))]
+    await host.fleet.store_output(pieces, host=host.id, epoch=host.epoch)
+
+    assert await fleet.fleet.output(number, attempt=1, start=0) == pieces
+    assert await fleet.fleet.output(number, attempt=1, start=3) == pieces[1:]
+    assert await fleet.fleet.output(number, attempt=1, start=5) == pieces[1:]
+    assert await fleet.fleet.output(number, attempt=1, start=262) == []
+    assert await fleet.fleet.output(number, attempt=2, start=0) == []
+
+
+async def test_only_the_first_and_the_last_half_megabyte_is_kept(
+    fleet: Fleet, host: Host, number: int
+) -> None:
+    size = 64 * KIB
+    for n in range(64):
+        await host.fleet.store_output(
+            [piece(number, n * size, bytes([n]) * size)], host=host.id, epoch=host.epoch
+        )
+
+    found = await fleet.fleet.output(number, attempt=1, start=0)
+
+    assert [each.start // size for each in found] == [*range(8), *range(56, 64)]
+
+
+async def test_output_of_others_is_dropped(fleet: Fleet, host: Host, number: int) -> None:
+    other = await fleet.host("other")
+    await other.fleet.store_output([piece(number, 0, b"x")], host=other.id, epoch=other.epoch)
+    await host.fleet.store_output([piece(number, 0, b"x", attempt=2)], host=host.id, epoch=host.epoch)
+    await host.fleet.store_output([piece(number, 0, b"x")], host=host.id, epoch=host.epoch + 1)
+    await host.fleet.store_output([piece(number + 1, 0, b"x")], host=host.id, epoch=host.epoch)
+
+    assert fleet.sql("select count(*) from fleet.chunks") == [(0,)]
+
+
+async def test_a_followed_run_is_an_order_for_a_while(fleet: Fleet, host: Host, number: int) -> None:
+    orders = await host.renew()
+    assert orders is not None
+    assert orders.followed == ()
+
+    await fleet.fleet.follow(number, seconds=3600)
+    await fleet.fleet.follow(number, seconds=1)
+
+    orders = await host.renew()
+    assert orders is not None
+    assert orders.followed == (number,)
+    fleet.sql("update fleet.runs set followed_until = followed_until - interval '1 hour'")
+    orders = await host.renew()
+    assert orders is not None
+    assert orders.followed == ()
+
+
+async def test_a_question_is_answered_once(fleet: Fleet, host: Host, number: int) -> None:
+    assert await host.ask(number, question="q1")
+    assert await host.ask(number, question="q1")
+    assert (await fleet.look("a")).question == ("q1", {"why": "?"})
+
+    answers = await asyncio.gather(
+        *(fleet.fleet.answer(number, attempt=1, question="q1", answer={"approved": n}) for n in range(5))
+    )
+
+    assert answers.count(True) == 1
+    assert (await fleet.look("a")).question is None
+    expected = Answered(number=number, attempt=1, question="q1", answer={"approved": answers.index(True)})
+    for _ in range(2):  # it is repeated, because a reply can be lost
+        orders = await host.renew()
+        assert orders is not None
+        assert orders.answers == (expected,)
+    fleet.sql("update fleet.questions set answered = answered - interval '2 minutes'")
+    orders = await host.renew()
+    assert orders is not None
+    assert orders.answers == ()
+
+
+async def test_a_question_of_an_attempt_that_is_over_cannot_be_answered(
+    fleet: Fleet, host: Host, number: int
+) -> None:
+    assert not await fleet.fleet.answer(number, attempt=1, question="never", answer={})
+    assert await host.ask(number, question="q1")
+    assert not await fleet.fleet.answer(number, attempt=2, question="q1", answer={})
+    assert await host.finish(number)
+
+    assert not await fleet.fleet.answer(number, attempt=1, question="q1", answer={})
