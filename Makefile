@@ -11,6 +11,8 @@ WHEELS := tools/wheels/downloaded
 # Tests wait for processes more than they compute: three at once keep two cores busy. In the order of the folders,
 # because the files with the most tests are not the slow ones, and a slow one must not be left to the end.
 AT_ONCE ?= 3
+# Requests of `make fuzz` for each operation of the web API, and as many again that break its description.
+EXAMPLES ?= 500
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -66,9 +68,10 @@ bench: $(VENV) ## Measure speed, memory and scale against peers
 chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 	@$(BIN)/python -m tests.chaos
 
-fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and count effects
+fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and send requests made from the API's description
 	@tools/apt bubblewrap
 	@tools/apt strace
+	@EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q tests/frontends/web/test_fuzz.py
 	@$(BIN)/python -m tests.fuzz.fuzz
 	@$(BIN)/python -m tests.fuzz.traced
 

@@ -15,7 +15,7 @@ from tests.frontends.web.server import WebServer
 
 pytest.importorskip("playwright")
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 WITHIN = 60_000  # milliseconds: the machine may be busy
 PHONE = {"width": 390, "height": 780}
@@ -82,7 +82,11 @@ class Windows:
     def _watch(self, page: Page) -> None:
         page.on("pageerror", lambda error: self.trouble.append(str(error)))
         page.on("dialog", lambda dialog: self.trouble.append(f"a script ran: {dialog.message}"))
-        page.on("console", lambda said: self.trouble.append(said.text) if "policy:" in said.text else None)
+        page.on("console", self._hear)
+
+    def _hear(self, said: ConsoleMessage) -> None:
+        if said.text.startswith("policy:"):
+            self.trouble.append(said.text)
 
     def open(self, path: str, **more: Any) -> Page:
         page = self.context(**more).new_page()

@@ -213,6 +213,31 @@ def test_a_text_is_found_in_output_that_was_not_read_yet(windows: Windows, web: 
     expect(page.locator(".log .line", has_text="40000")).to_be_visible()
 
 
+def test_of_output_only_what_matches_is_shown_and_each_line_leads_to_its_place(
+    windows: Windows, web: WebServer
+) -> None:
+    task = web.run("--", "sh", "-c", "seq 1 20000 | sed 's/^\\(.*00\\)$/\\1 round/'; echo end")
+    page = windows.open(f"/tasks/{task}")
+    expect(page.locator(".log .line", has_text="end")).to_be_visible()
+    page.get_by_label("find in the output").fill("ROUND")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("200 of 200")).to_be_visible()  # the last one, as the reader was at the end
+    page.get_by_role("button", name="only matches").click()
+    expect(page.locator(".log .line").first).to_have_text("100 round")
+    expect(page.locator(".log .line").nth(1)).to_have_text("200 round")
+    expect(page.locator(".log-foot")).to_contain_text("200 lines of")
+    page.get_by_role("button", name="300 round", exact=True).click()
+    expect(page.get_by_text("3 of 200")).to_be_visible()
+    expect(page.locator(".log .line", has_text=re.compile("^301$"))).to_be_visible()
+    # More than one answer has: the others are read when the reader gets there.
+    page.get_by_label("find in the output").fill("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("of 500+")).to_be_visible()
+    page.get_by_role("button", name="only matches").click()
+    page.locator(".log").evaluate("(log) => log.scrollTo(0, log.scrollHeight)")
+    expect(page.locator(".log-foot")).to_contain_text("1,000+ lines of")
+
+
 def test_the_keyboard_alone_leads_to_a_task_and_back(windows: Windows, web: WebServer) -> None:
     task = web.run("--", "echo", "by keys")
     page = windows.open("/")

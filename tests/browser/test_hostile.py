@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import WITHIN, Windows
 from tests.frontends.web.server import WebServer
@@ -92,6 +93,7 @@ def hostile(web: WebServer) -> Iterator[dict[str, Any]]:
         "recurring": web.post(
             "/api/tasks", {"command": ["echo", TEXTS[1]], "description": TEXTS[2], "every": "1h"}
         ).json["row"]["id"],
+        "files": web.run("--", "sh", "-c", 'touch "$ERRANDS_RUN_DIR/<img src=x onerror=alert(1)>"'),
         "proposed": proposed,
         "question": web.get(f"/api/tasks/{proposed}").json["row"]["question"],
     }
@@ -165,6 +167,89 @@ def test_every_view_shows_hostile_text_as_text(
         "/tasks?text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&batch=%22%3E%3Csvg%20onload%3Dalert(1)%3E",
     ):
         assert "<" in shown(page, path)
+
+
+# What is never a text of people: names of ours, times, and what the page asks for again by its name.
+_OURS = {
+    "state", "kind", "type", "level", "outcome", "verdict", "undo", "can", "id", "task", "digest", "parent",
+    "before", "day", "choices", "session", "event", "cause",
+}  # fmt: skip
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
+_MOST = 3
+ALL = " ".join(TEXTS)
+
+
+def poisoned(value: Any, key: str = "", path: str = "") -> Any:
+    """Return an answer of the server whose every text is all of the hostile ones; of a list, the first."""
+    if isinstance(value, dict):
+        return {name: poisoned(each, name, path) for name, each in value.items()}
+    if isinstance(value, list):
+        return [poisoned(each, key, path) for each in value[:_MOST]] + value[_MOST:]
+    is_option = key == "name" and path.endswith("/options")
+    if not isinstance(value, str) or key in _OURS or is_option or _TIME.match(value):
+        return value
+    return ALL
+
+
+def poison(route: Route) -> None:
+    answer = route.fetch()
+    path = answer.url.partition("?")[0]
+    if "/output" in path:  # which has a test of its own
+        return route.fulfill(response=answer)
+    return route.fulfill(response=answer, json=poisoned(answer.json(), path=path))
+
+
+def test_every_field_of_every_view_shows_every_text_as_text(
+    windows: Windows, web: WebServer, hostile: dict[str, Any]
+) -> None:
+    page = windows.context().new_page()
+    page.route(re.compile(r"/api/(?!stream)"), poison)
+    failed, missing = hostile["failed"], {}
+    for path, pressed in {
+        "/": "",
+        "/tasks": "",
+        "/tasks?state=failed": "",
+        "/timeline": "",
+        "/timeline?group=name": "as a table",
+        "/agents": "",
+        "/schedules": "",
+        "/notices": "",
+        "/figures": "",
+        "/new": "",
+        "/new?kind=agent": "",
+        "/settings": "Check the installation",
+        f"/ask/{hostile['question']}": "",
+        f"/tasks/{hostile['proposed']}": "",
+        f"/tasks/{hostile['agent']}?tab=conversation": "",
+        f"/tasks/{hostile['recurring']}?tab=schedule": "",
+        f"/tasks/{hostile['files']}?tab=files": "",
+        **{f"/tasks/{failed}?tab={tab}": "" for tab in ("runs", "trace", "facts", "output")},
+        "/tasks/never-was": "",
+    }.items():
+        page.goto(path)
+        if pressed:
+            page.get_by_role("button", name=pressed).click()
+        for text in ("<script>alert(1)</script>", TEXTS[-1]):
+            expect(page.locator("main")).to_contain_text(text)
+        shown = page.evaluate("() => document.querySelector('main').textContent")
+        missing[path] = [each for each in TEXTS if each not in shown]
+        assert page.evaluate("() => window.hacked") is None
+        assert page.locator("main script, main iframe, main img, main object, main base").count() == 0, path
+    assert {path: gone for path, gone in missing.items() if gone} == {}
+
+
+def test_what_a_verb_answers_is_shown_as_text(
+    windows: Windows, web: WebServer, hostile: dict[str, Any]
+) -> None:
+    page = windows.open(f"/tasks/{hostile['recurring']}")
+    page.route(re.compile("/api/tasks/.*/(pause|fire)"), poison)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".toast")).to_contain_text(TEXTS[0])
+    web.post(f"/api/tasks/{hostile['recurring']}/unpause")
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    assert page.locator(".toast script, .toast img").count() == 0
+    page.goto("/tasks/%E0%A4%A")  # not even an address
+    expect(page.get_by_role("alert")).to_contain_text("%E0%A4%A")
 
 
 def test_output_shows_every_text(windows: Windows, web: WebServer, hostile: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Request, expect
+from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from tests.browser.conftest import WITHIN, Windows
 from tests.frontends.web.server import WebServer
@@ -16,6 +16,7 @@ from tests.frontends.web.server import WebServer
 pytestmark = pytest.mark.spec("X8")
 expect.set_options(timeout=WITHIN)
 TABS = 12
+_KINDS = ("held", "pending")
 
 
 def _streams(context: BrowserContext) -> list[Request]:
@@ -23,6 +24,13 @@ def _streams(context: BrowserContext) -> list[Request]:
     found: list[Request] = []
     context.on("request", lambda request: found.append(request) if "/api/stream" in request.url else None)
     return found
+
+
+def _locks(page: Page) -> tuple[int, int]:
+    """Count the tabs that hold the lock of the stream, and those that wait for it."""
+    found = page.evaluate("() => navigator.locks.query()")
+    held, pending = ([each for each in found[kind] if each["name"] == "errands.stream"] for kind in _KINDS)
+    return len(held), len(pending)
 
 
 def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Windows, web: WebServer) -> None:
@@ -39,11 +47,16 @@ def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Window
     first = web.run("--", "echo", "for all tabs")
     for page in tabs:
         expect(page.get_by_text(first).first).to_be_visible()
+    assert _locks(tabs[1]) == (1, TABS - 1)  # one reads, the others stand in line for it
     tabs[0].close()  # it was the first, so it reads the stream
     second = web.run("--", "echo", "after the first tab")
     for page in tabs[1:]:
         expect(page.get_by_text(second).first).to_be_visible()
     assert len(streams) == 2
+    assert (
+        streams[1].frame.page is tabs[1]
+    )  # the next in line, by the lock alone: nothing waits for a time to pass
+    assert _locks(tabs[1]) == (1, TABS - 2)
 
 
 _AWAY = """

@@ -110,6 +110,7 @@ def test_light_rows_are_light(web: WebServer, tasks: dict[str, str]) -> None:
     rows = web.get("/api/light-tasks").json["rows"]
     assert [row["id"] for row in rows] == [row["id"] for row in web.get("/api/tasks").json["rows"]]
     assert max(len(json.dumps(row)) for row in rows) <= 400
+    assert [row["more"] for row in rows if row["id"] == tasks["failed"]] == ["exit 3"]
 
 
 def test_verbs_change_what_they_name(web: WebServer, tasks: dict[str, str]) -> None:

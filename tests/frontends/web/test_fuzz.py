@@ -6,6 +6,7 @@ Commands are sent with the token of a program, so that none of them starts unles
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ from tests.frontends.web.server import WebServer
 pytestmark = pytest.mark.spec("X24")
 
 SEED = 20261116
-EXAMPLES = 10
+EXAMPLES = int(os.environ.get("EXAMPLES", "10"))  # of each operation, and as many again that break it
 LEFT_OUT = {
     "stream": "it does not end; test_stream.py reads it",
     "doctor": "it takes seconds; test_answers.py asks it",

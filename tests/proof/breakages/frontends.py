@@ -46,6 +46,22 @@ BREAKAGES = [
         test="frontends/web/test_page_files.py::test_nothing_makes_html_of_text",
     ),
     Breakage(
+        "X8",
+        "the files of the page are sent as they are",
+        file="frontends/web/static.py",
+        old='    if "gzip" in accepted:',
+        new='    if "zip7" in accepted:',
+        test="frontends/web/test_page_files.py::test_the_page_is_small",
+    ),
+    Breakage(
+        "X8",
+        "a tab in the background reads with every change",
+        file="frontends/web/page/js/data.js",
+        old="  if (document.hidden) waiting.add(act);\n  else act();",
+        new="  act();",
+        test="browser/test_stream.py::test_a_tab_in_the_background_reads_only_once_it_is_looked_at",
+    ),
+    Breakage(
         "X24",
         "a parameter that the table does not list is ignored",
         file="frontends/web/api/reading.py",

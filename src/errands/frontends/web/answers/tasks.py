@@ -88,11 +88,19 @@ def light_tasks(call: Call) -> Answer:
             "started_at": plain_value(each.started_at),
             "completed_at": plain_value(each.ended_at),
             "next_at": plain_value(each.next_at),
-            "more": each.summary,
+            "more": _ending(each),
         }
         for each in found[:limit]
     ]
     return {"rows": rows, "before": found[limit - 1].id if len(found) > limit else None}
+
+
+def _ending(row: Any) -> str:
+    """Return how the latest run of a light row ended, in a few words."""
+    if row.state != "failed" or row.failure is None:
+        return str(row.summary)
+    why = f"exit {row.exit_code}" if row.failure == "exit" else row.failure.replace("_", " ")
+    return f"{why} · {row.summary}" if row.summary else why
 
 
 def _word(row: Any) -> str:

@@ -23,6 +23,8 @@ export const KEYS = [
   [["d"], "dismiss", "list", "in Now: remove from the list what has failed so far"],
   [["+"], "zoom_in", "list", "in Timeline: show a shorter time"],
   [["-"], "zoom_out", "list", "in Timeline: show a longer time"],
+  [["<"], "earlier", "list", "in Timeline: show the time before"],
+  [[">"], "later", "list", "in Timeline: show the time after"],
   [["o"], "group", "list", "in Timeline: group the rows by something else"],
   [["y"], "approve", "question", "show the whole question; once it was seen to its end: approve"],
   [["t"], "approve_task", "question", "approve the same for the rest of the agent's task, where that is offered"],

@@ -3,11 +3,11 @@ import { air, retry, start, watchAir } from "./air.js";
 import { key, onKey, post } from "./api.js";
 import { clock, useTick } from "./clock.js";
 import { useAsk } from "./data.js";
-import { html, render, useEffect, useErrorBoundary, useState } from "./html.js";
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./html.js";
 import { KEYS, PLACES, useKeys } from "./keys.js";
 import { Dialog, shown } from "./parts/dialog.js";
 import { attempt, Toast } from "./parts/toast.js";
-import { go, Link, useAddress } from "./router.js";
+import { decoded, go, Link, useAddress } from "./router.js";
 import { Agents } from "./views/agents.js";
 import { Ask } from "./views/ask.js";
 import { Figures } from "./views/figures.js";
@@ -73,6 +73,11 @@ function Bar() {
 function Header({ path }) {
   const { counts } = useAir();
   const [text, setText] = useState("");
+  const views = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    // On a phone not all of them are in view.
+    views.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path]);
   const waiting = counts?.waiting ?? 0;
   const search = (event) => {
     event.preventDefault();
@@ -82,7 +87,7 @@ function Header({ path }) {
   return html`<header class="top">
     <div class="top-line">
       <${Link} class="brand" to="/">errands<//>
-      <nav aria-label="views">${VIEWS.map(
+      <nav ref=${views} aria-label="views">${VIEWS.map(
         ([
           where,
           title,
@@ -108,7 +113,7 @@ function View({ path, me }) {
   const found = VIEWS.find(([where]) => where === path);
   if (found) return html`<${found[2]} me=${me} />`;
   const [, place, name] = path.split("/");
-  if (place === "tasks" && name) return html`<${Task} key=${name} id=${decodeURIComponent(name)} me=${me} />`;
+  if (place === "tasks" && name) return html`<${Task} key=${name} id=${decoded(name)} me=${me} />`;
   if (place === "ask" && /^\d+$/.test(name || "")) return html`<${Ask} number=${Number(name)} me=${me} />`;
   if (path === "/new") return html`<${New} />`;
   if (path === "/settings") return html`<${Settings} keys=${html`<${KeyTable} />`} />`;
@@ -135,7 +140,7 @@ function Page() {
   useEffect(() => {
     const waiting = signedIn ? (counts?.waiting ?? 0) : 0;
     const [, place, name] = path.split("/");
-    const title = place === "tasks" && name ? decodeURIComponent(name) : VIEWS.find(([where]) => where === path)?.[1];
+    const title = place === "tasks" && name ? decoded(name) : VIEWS.find(([where]) => where === path)?.[1];
     document.title = `${waiting ? `(${waiting}) ` : ""}${title && title !== "Now" ? `${title} · ` : ""}Errands`;
   });
   if (!signedIn) return html`<${SignIn} onDone=${() => setSignedIn(true)} />`;

@@ -28,6 +28,15 @@ export function setQuery(values, replace = true) {
   go(location.pathname + (text ? `?${text}` : ""), replace);
 }
 
+/** What a part of an address says; one that is not encoded says what it looks like. @param {string} part */
+export function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 export function useAddress() {
   const [, draw] = useState(0);
   useEffect(() => {

@@ -10,14 +10,21 @@ import { attempt } from "./toast.js";
 
 const LINE = 20; // pixels
 const WINDOW = 65_536; // bytes
+const MATCHES = 500; // of one search; more are read when they are looked at
 const ERROR = /\b(error|failed|failure|exception|traceback|panic|fatal)\b/i;
 
 /** @param {import("./ansi.js").Row & { gap?: number }} row @param {string} wanted */
 function drawn(row, wanted) {
   if (row.gap) return html`<span class="gap">${row.text}</span>`;
   if (wanted && row.text.toLowerCase().includes(wanted)) {
-    const found = row.text.toLowerCase().indexOf(wanted);
-    return html`${row.text.slice(0, found)}<mark>${row.text.slice(found, found + wanted.length)}</mark>${row.text.slice(found + wanted.length)}`;
+    const pieces = [];
+    let place = 0;
+    const lowered = row.text.toLowerCase();
+    for (let found = lowered.indexOf(wanted); found >= 0; found = lowered.indexOf(wanted, place)) {
+      pieces.push(row.text.slice(place, found), html`<mark>${row.text.slice(found, found + wanted.length)}</mark>`);
+      place = found + wanted.length;
+    }
+    return [...pieces, row.text.slice(place)];
   }
   if (!row.spans) return row.text;
   return row.spans.map(([text, style], index) => html`<span key=${index} ...${look(style)}>${text}</span>`);
@@ -41,10 +48,23 @@ export function Log({ task, run }) {
   const [wanted, setWanted] = useState("");
   const [found, setFound] = useState(/** @type {any} */ (null));
   const [current, setCurrent] = useState(-1);
-  const held = useRef({ follows: true, busy: false, again: false, move: /** @type {number | null} */ (null) });
+  const [only, setOnly] = useState(false); // only the lines that match
+  const held = useRef({
+    follows: true,
+    busy: false,
+    again: false,
+    finding: false,
+    only: false,
+    move: /** @type {number | null} */ (null),
+  });
   held.current.follows = follows;
+  held.current.only = only;
   const path = `${at(task)}/output`;
   const number = run?.number;
+
+  const shownOnly = only && found?.matches.length > 0;
+  const matching = useMemo(() => found?.matches.map((each) => ({ text: each.line, spans: null })) ?? [], [found]);
+  const rows = shownOnly ? matching : lines.rows;
 
   const note = (part) => {
     setEnd((before) => Math.max(before, part.end));
@@ -69,16 +89,15 @@ export function Log({ task, run }) {
   const toOffset = async (offset) => {
     held.current.follows = false;
     setFollows(false);
-    const part = await get(`${path}${query({ run: number, offset, limit: WINDOW })}`);
+    const start = Math.max(0, offset - WINDOW / 2);
+    const [part, before] = await Promise.all([
+      get(`${path}${query({ run: number, offset, limit: WINDOW })}`),
+      offset && get(`${path}${query({ run: number, offset: start, limit: offset - start })}`),
+    ]);
     lines.reset(part);
     note(part);
-    held.current.move = 0;
-    if (part.offset > 0) {
-      const start = Math.max(0, part.offset - WINDOW / 2);
-      const before = await get(`${path}${query({ run: number, offset: start, limit: part.offset - start })}`);
-      const added = lines.prepend(before);
-      held.current.move = Math.max(0, added - 4) * LINE;
-    }
+    const added = before?.text ? lines.prepend(before) : 0;
+    if (!held.current.only) held.current.move = Math.max(0, added - 4) * LINE; // the list may be shown meanwhile
     draw();
   };
   /** Read on at the end of what was read. */
@@ -166,6 +185,10 @@ export function Log({ task, run }) {
     const log = box.current;
     if (!log) return;
     setTop(log.scrollTop);
+    if (shownOnly) {
+      if (log.scrollTop + log.clientHeight >= log.scrollHeight - 20 * LINE) findMore();
+      return;
+    }
     const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - LINE;
     if (isAtEnd !== held.current.follows && (!isAtEnd || lines.next >= end)) {
       held.current.follows = isAtEnd;
@@ -175,25 +198,55 @@ export function Log({ task, run }) {
     if (isAtEnd && lines.next < end) readOn();
   };
 
+  /** Search from an offset; on to the end of the output if there is nothing before it. @param {string} text @param {number} offset */
+  const find = async (text, offset) => {
+    for (;;) {
+      const answer = await get(`${path}/find${query({ run: number, text, offset, limit: MATCHES })}`);
+      if (answer.matches.length || !answer.next_offset) return answer;
+      offset = answer.next_offset;
+    }
+  };
   const search = async (event) => {
     event.preventDefault();
     const text = field.current?.value ?? "";
     setWanted(text.toLowerCase());
     if (!text) {
       setFound(null);
+      setOnly(false);
       return;
     }
-    const answer = await attempt(() => get(`${path}/find${query({ run: number, text, limit: 500 })}`));
+    const answer = await attempt(() => find(text, 0));
     if (!answer) return;
-    setFound(answer);
-    if (answer.matches.length) step(answer, answer.matches.length - 1);
-    else setCurrent(-1);
+    setFound({ ...answer, text });
+    setCurrent(-1);
+    if (only) held.current.move = 0;
+    // The last one that is not below the reader, who mostly is at the end.
+    else if (answer.matches.length)
+      step(
+        answer,
+        Math.max(
+          0,
+          answer.matches.findLastIndex((each) => each.offset < lines.next),
+        ),
+      );
+  };
+  const findMore = async () => {
+    if (!found?.next_offset || held.current.finding) return;
+    held.current.finding = true;
+    const more = await attempt(() => find(found.text, found.next_offset));
+    held.current.finding = false;
+    if (more)
+      setFound((before) =>
+        before === found ? { ...more, text: found.text, matches: [...found.matches, ...more.matches] } : before,
+      );
   };
   /** @param {any} answer @param {number} index */
   const step = (answer, index) => {
     if (!answer?.matches.length) return false;
     const next = (index + answer.matches.length) % answer.matches.length;
     setCurrent(next);
+    held.current.only = false;
+    setOnly(false);
     attempt(() => toOffset(answer.matches[next].offset));
     field.current?.blur();
     return true;
@@ -215,7 +268,19 @@ export function Log({ task, run }) {
     localStorage.setItem("errands.wrap", wraps ? "no" : "yes");
     setWraps(!wraps);
   };
+  const toggleOnly = () => {
+    if (only) {
+      step(found, Math.max(0, current));
+      return;
+    }
+    held.current.move = 0;
+    held.current.only = true;
+    held.current.follows = false;
+    setFollows(false);
+    setOnly(true);
+  };
   const toggleFollow = () => {
+    setOnly(false);
     if (follows) setFollows(false);
     else attempt(toEnd);
   };
@@ -236,10 +301,10 @@ export function Log({ task, run }) {
 
   const height = box.current?.clientHeight ?? 600;
   const first = Math.max(0, Math.floor(top / LINE) - 10);
-  const shown = lines.rows.slice(first, Math.ceil((top + height) / LINE) + 10);
+  const shown = rows.slice(first, Math.ceil((top + height) / LINE) + 10);
   const widest = useMemo(
-    () => (wraps ? 0 : lines.rows.reduce((most, row) => Math.max(most, row.text.length), 0)),
-    [wraps, lines.rows.length],
+    () => (wraps && !shownOnly ? 0 : rows.reduce((most, row) => Math.max(most, row.text.length), 0)),
+    [wraps, shownOnly, rows.length],
   );
   if (!number) return html`<p class="empty">It has not run yet, so it has no output.</p>`;
   return html`<section class="log-frame" aria-label="output">
@@ -251,6 +316,7 @@ export function Log({ task, run }) {
         <button type="button" class="plain" aria-label="previous match" onClick=${() => step(found, current - 1)}>↑</button>
         <button type="button" class="plain" aria-label="next match" onClick=${() => step(found, current + 1)}>↓</button>`
       }
+      ${found?.matches.length > 0 && html`<button type="button" class="plain" aria-pressed=${only} onClick=${toggleOnly}>only matches</button>`}
       <span class="grow"></span>
       <button type="button" class="plain" aria-pressed=${wraps} onClick=${toggleWrap}>wrap</button>
       <button type="button" class="plain" onClick=${() => attempt(() => download(`${path}/raw${query({ run: number })}`, `${run.id}.log`))}>raw ↓</button>
@@ -261,14 +327,18 @@ export function Log({ task, run }) {
       ${error && html`<${Refused} error=${error} />`}
       ${!isRead && !error && html`<${Loading} rows=${6} />`}
       ${isRead && !lines.rows.length && html`<p class="empty">${isLive ? "Nothing was printed yet." : "It printed nothing."}</p>`}
-      <div class="log-all" style=${{ height: `${lines.rows.length * LINE}px`, minWidth: widest ? `${widest + 2}ch` : "" }}>
+      <div class="log-all" style=${{ height: `${rows.length * LINE}px`, minWidth: widest ? `${widest + 2}ch` : "" }}>
         <div class="log-rows" style=${{ transform: `translateY(${first * LINE}px)` }}>
-          ${shown.map((row, index) => html`<div key=${first + index} class="line">${drawn(row, wanted)}</div>`)}
+          ${shown.map((row, index) =>
+            shownOnly
+              ? html`<button key=${first + index} type="button" class="line match" title="show what is around it" onClick=${() => step(found, first + index)}>${drawn(row, wanted)}</button>`
+              : html`<div key=${first + index} class="line">${drawn(row, wanted)}</div>`,
+          )}
         </div>
       </div>
     </div>
     <div class="log-foot muted">
-      <span>${lines.first > 0 ? `from byte ${lines.first.toLocaleString("en")} of ` : ""}${size(end)}</span>
+      <span>${shownOnly ? `${found.matches.length.toLocaleString("en")}${found.next_offset ? "+" : ""} lines of ` : lines.first > 0 ? `from byte ${lines.first.toLocaleString("en")} of ` : ""}${size(end)}</span>
       <span>${isLive ? (follows ? "follows" : "stopped; f follows again") : "ended"}</span>
     </div>
   </section>`;

@@ -2,14 +2,14 @@
 import { ago, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html } from "../html.js";
-import { Asked, Empty, State } from "../parts/state.js";
+import { Asked, Empty, plural, State } from "../parts/state.js";
 import { Link, taskPath } from "../router.js";
 
 function used(usage) {
   const tokens = (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
   const parts = [];
   if (tokens) parts.push(`${tokens.toLocaleString("en")} tokens`);
-  if (usage.tool_calls) parts.push(`${usage.tool_calls} calls`);
+  if (usage.tool_calls) parts.push(plural(usage.tool_calls, "call"));
   if (usage.cost_microdollars) parts.push(`$${(usage.cost_microdollars / 1e6).toFixed(2)}`);
   return parts.join(" · ");
 }
@@ -27,7 +27,7 @@ export function Agents() {
               <span class="card-head"><${State} state=${each.row.state} said=${each.row.said.state} word=${true} /><span class="id">${each.row.id}</span><span class="grow"></span>
                 <span class="time">${ago(each.row.completed_at || each.row.started_at || each.created_at)}</span></span>
               <span class="card-text">${each.row.what}</span>
-              <span class="muted">${[each.row.agent, each.model, `${each.prompts} prompt${each.prompts === 1 ? "" : "s"}`, used(each.usage), each.gone ? "the agent no longer has it" : "", each.row.said.more].filter(Boolean).join(" · ")}</span>
+              <span class="muted">${[each.row.agent, each.model, plural(each.prompts, "prompt"), used(each.usage), each.gone ? "the agent no longer has it" : "", each.row.said.more].filter(Boolean).join(" · ")}</span>
             <//></li>`,
           )}</ul>`
         : html`<${Empty}>No agent was asked yet. <${Link} to="/new?kind=agent">Ask one<//>, or type <code>errands ask "…"</code>.<//>`}<//>

@@ -6,7 +6,7 @@ import { html } from "../html.js";
 import { Asked, colour, Empty, State, TaskLink } from "../parts/state.js";
 import { setQuery, useAddress } from "../router.js";
 
-const WIDE = 640;
+const WIDE = innerWidth < 720 ? 340 : 640; // as wide as it is drawn, so that its texts can be read
 const HIGH = 140;
 const DAYS = /** @type {Record<string, number>} */ ({ "1d": 1, "7d": 7, "30d": 30 });
 

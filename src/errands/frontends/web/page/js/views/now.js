@@ -17,7 +17,7 @@ function Line({ row, time, children = null }) {
       <${State} state=${row.state} said=${row.said.state} />
       <span class="id">${row.id}</span>
       <${Progress} percent=${row.percent} />
-      <span class="more-words">${row.said.more || row.what}</span>
+      <span class="more-words">${row.said.more && html`<span class=${row.state === "failed" ? "bad" : "said"}>${row.said.more}</span> `}${row.what}</span>
       <span class="time">${time}</span>
     <//>${children}</li>`;
 }

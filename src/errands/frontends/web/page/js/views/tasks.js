@@ -106,6 +106,7 @@ function useTasks(filters) {
 
                 const there = new Set(before.rows.map((row) => row.id));
                 const ids = new Set(rows.map((row) => row.id));
+                if (!rows.some((row) => !there.has(row.id))) return before;
                 const added = [
                   ...rows.filter((row) => !there.has(row.id)),
                   ...before.fresh.filter((row) => !ids.has(row.id)),
