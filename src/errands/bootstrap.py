@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from errands.model.approval import Consent
     from errands.model.notices.notice import Address
     from errands.ports.agent import Agent, SoughtSession
+    from errands.ports.fleet import Fleet
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
-
-_AGENT_PARTS = ("errands.bootstrap", "errands.engine.agents.agent_main", "errands.agents.builtin.prewarm")
 
 
 class SystemClock:
@@ -113,35 +112,27 @@ def make_loops(
     from errands.engine.daemon.loops import Loops
     from errands.runners.pool.router import make_runner
 
+    has_joined = os.path.exists(home.fleet)
+    if config.channels:
+        from errands.config.channels import bots
+
+        kept = [*(("run_bot", name) for name in bots(config.channels)), *kept]
     return Loops(
         store=open_store(home, config),
-        runner=make_runner(home.runs, lambda: _library(config), keep=config.agents.warm),
+        runner=make_runner(home.runs, lambda: _library(config), keep=config.agents.warm, places=has_joined),
         home=home,
         config=config,
         clock=SystemClock(),
         output=_output(),
-        kept=[*(_bots(config) if config.channels else ()), *kept],
+        kept=[*([("run_host",)] if has_joined else ()), *kept],
         is_after_reboot=is_after_reboot,
     )
 
 
-def _bots(config: Config) -> list[tuple[str, ...]]:
-    from errands.config.channels import kind_of
-
-    return [
-        ("run_bot", name)
-        for name, settings in config.channels.items()
-        if kind_of(name, config.channels) == "discord" and settings.get("listen")
-    ]
-
-
 def _library(config: Config) -> list[str]:
-    """List the modules that runs of built-in agents load; unknown names are harmless."""
-    from errands.config.backends import providers
+    from errands.config.backends import library
 
-    names = sorted({"openai", "ollama", *providers(config.backends)})
-    parts = [f"pydantic_ai.{part}.{name}" for name in names for part in ("models", "providers")]
-    return [*_AGENT_PARTS, *parts]
+    return library(config.backends)
 
 
 def run_daemon(home: Home | None = None) -> int:
@@ -274,6 +265,13 @@ def agent_candidates(environ: Mapping[str, str]) -> list[Candidate]:
     from errands.agents.candidates import candidates
 
     return candidates(environ)
+
+
+def open_fleet(address: str) -> Fleet:
+    """Return the fleet in the database at an address; nothing connects before it is opened."""
+    from errands.hosts import open_fleet
+
+    return open_fleet(address)
 
 
 def start_daemon(home: Home) -> None:

@@ -1,4 +1,4 @@
-"""The processes beside the daemon: sender, listener, Discord bot, exporter, and the clean-up of sessions.
+"""The processes beside the daemon: sender, listener, host process, Discord bot, exporter, session clean-up.
 
 They load channels, sources and their libraries, which the daemon never does. The daemon starts them
 (`engine/daemon/child_service.py`) and is connected to their standard input.
@@ -105,6 +105,28 @@ def run_exporter() -> int:
 
     Exporter(_engine().tracing, settings.read(os.environ), home.spans).run(is_wanted=is_wanted)
     return 0
+
+
+def run_host() -> int:
+    """Keep this host in its fleet until the daemon hangs up."""
+    from errands import __version__
+    from errands.bootstrap import boot_id, open_fleet
+    from errands.engine.fleet.host_process import HostProcess
+    from errands.ports.fleet import HostFacts, membership
+    from errands.runners.output.mirror import Mirror, exit_facts, has_ended
+
+    home = open_home()
+    _be_the_only_one(home.host)
+    me = membership.read(home.fleet)
+    if me is None:
+        return 0  # it has just left
+    facts = HostFacts(
+        id=me.id, name=me.name, labels=me.labels, slots=me.slots, version=__version__, boot=boot_id()
+    )
+    fleet = open_fleet(me.address())
+    return _work(
+        HostProcess(_engine(), fleet, me, facts, mirrors=Mirror, has_ended=has_ended, exit_facts=exit_facts)
+    )
 
 
 def drop_sessions() -> None:

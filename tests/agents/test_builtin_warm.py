@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from errands.bootstrap import _library, open_engine
-from errands.config import Config
+from errands.bootstrap import open_engine
+from errands.config.backends import library
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.model.view import View
@@ -104,7 +104,7 @@ def mid_run(client: Engine, house: House, name: str) -> tuple[View, int]:
 def test_what_is_loaded_for_runs_can_be_loaded() -> None:
     escalate = {"model": "google-cloud:gemini"}
     mine = {"backend": "builtin", "model": "anthropic:claude", "escalate": escalate}
-    usual, special = _library(Config()), _library(Config(backends={"mine": mine}))
+    usual, special = library({}), library({"mine": mine})
     for name in usual:
         importlib.import_module(name)
     assert "openai.resources.chat.chat" in sys.modules

@@ -105,6 +105,13 @@ def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
                 yield model.partition(":")[0].replace("-", "_")
 
 
+def library(backends: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """List the modules that runs of built-in agents load; unknown names are harmless."""
+    names = sorted({"openai", "ollama", *providers(backends)})
+    parts = [f"pydantic_ai.{part}.{name}" for name in names for part in ("models", "providers")]
+    return ["errands.bootstrap", "errands.engine.agents.agent_main", "errands.agents.builtin.prewarm", *parts]
+
+
 def is_local(name: str, settings: Mapping[str, Any]) -> bool:
     """Return whether an agent's model runs on this machine, so that two runs at once would only be slower."""
     model = settings.get("model")

@@ -83,6 +83,12 @@ def kind_of(name: str, channels: Mapping[str, Mapping[str, Any]]) -> str:
     return str(channels.get(name, {}).get("kind", name))
 
 
+def bots(channels: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the Discord channels whose bot is to listen."""
+    listening = [name for name, settings in channels.items() if settings.get("listen")]
+    return [name for name in listening if kind_of(name, channels) == "discord"]
+
+
 def secrets_of(settings: Mapping[str, Any]) -> list[str]:
     """Return the files that hold a channel's secrets."""
     targets = settings.get("targets")

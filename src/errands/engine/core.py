@@ -191,10 +191,14 @@ class EngineCore:
 
             view = evolve(view, retry=retry_view(self.store, view))
         if view.latest.state != "running":
+            if view.host and view.latest.started_at is not None:
+                view = _placed(view, self.home.run(view.latest.id))
             if view.state == "proposed" and view.question is None:
                 return evolve(view, question=self.store.question(view.id))
             return view
         directory = self.home.run(view.latest.id)
+        if view.host and (view := _placed(view, directory)).latest.state == "pending":
+            return view
         if (agent := view.agent) is not None:
             question = self.store.question(view.id) if agent.waiting == "approval" else None
             seen = reported_progress(directory)
@@ -210,6 +214,18 @@ class EngineCore:
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""
         return [self.with_live_facts(each) for each in self.store.views(query)]
+
+
+def _placed(view: View, directory: str) -> View:
+    """Add which host has a run; until one has it, it is pending, whatever this home calls it."""
+    from errands.ports.fleet.placement import read
+
+    found = read(directory)
+    if found is not None and found.host:
+        return evolve(view, runs_on=found.host)
+    if view.latest.state != "running":
+        return view
+    return evolve(view, state="pending", latest=evolve(view.latest, state="pending"))
 
 
 def _moment(seconds: float | None) -> datetime | None:

@@ -80,6 +80,8 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
     if run.leftovers:
         yield "left over", f"{plural(run.leftovers, 'process', 'processes')} ended with the run"
     yield "hooks", _hooks(run.hooks or "")
+    if view.host:
+        yield "host", view.host if view.runs_on in ("", view.host) else f"{view.runs_on} (for {view.host})"
     yield "lane", f"{view.lane}, {view.priority} priority"
     yield "limits", _limits(details.get("limits", {}))
     yield "batch", line(view.batch or "")

@@ -40,7 +40,8 @@ class Shell:
 
     `environment` is the digest of the caller's whole environment, `env` what was added to it. `watch` is a
     line that runs periodically to decide whether the commands run. `read_only` says that the judge found that
-    they only read, so that they can be held to that.
+    they only read, so that they can be held to that. `host` is the name or label of the host to run on, if
+    that is another one; `cwd_is_named` says then that the caller chose the directory, which must exist there.
     """
 
     commands: tuple[Command, ...]
@@ -53,6 +54,8 @@ class Shell:
     sandbox: Sandbox | None = None
     watch: str = ""
     read_only: bool = False
+    host: str = ""
+    cwd_is_named: bool = False
 
     @property
     def line(self) -> str:

@@ -35,6 +35,7 @@ CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 PERSONAL = ("terminal", "cli", "python", "mcp", "opencode", "chat", "web", "top", "discord")
 # An answer through one of these may come from a program that answers for itself.
 UNATTENDED = ("cli", "python", "mcp", "opencode")
+FLEET = "fleet"  # the frontend of what another home placed on this host
 BY_JUDGE = "judge"
 BY_MODE = "approval.mode"  # instead of a person: the configuration trusts the project's own work
 # Appended to the name of a caller that approved with --yes, without a terminal.
@@ -189,6 +190,7 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
         None if action.sandbox is None else (action.sandbox.writable, action.sandbox.network),
         None if evidence is None else _plain(evidence),
         *([action.watch] if action.watch else []),
+        *([["host", action.host]] if action.host else []),
     )
     return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()
 
@@ -203,13 +205,18 @@ def is_unasked(task: Task) -> bool:
     return task.verdict == "auto" or (task.verdict == "contained" and task.approved_by in (BY_JUDGE, BY_MODE))
 
 
-def way_in(judgement: Judgement, consent: Consent, *, yes: bool, is_trusting: bool = False) -> Way | None:
+def way_in(
+    judgement: Judgement, consent: Consent, *, yes: bool, is_trusting: bool = False, is_placed: bool = False
+) -> Way | None:
     """Return why a task may start at once; None if it needs approval first.
 
     A person who typed it is asked again only about what cannot be undone and about what changes something on
     other hosts or outside of the project; `yes` is whether the configuration lets callers approve for
-    themselves, `is_trusting` whether it trusts the project's own work without walls.
+    themselves, `is_trusting` whether it trusts the project's own work without walls. What is placed on
+    another host is judged there, and that host wants to know who consented.
     """
+    if is_placed and (consent == "typed" or (consent == "yes" and yes)):
+        return consent
     if judgement.verdict == "auto":
         return "judge"
     if judgement.verdict in ("ask", "contained"):

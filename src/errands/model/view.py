@@ -1,7 +1,6 @@
-"""A view: what a frontend shows of a task and its latest run.
+"""A view: what a frontend shows of a task and its latest run, read in one query.
 
-It is read in one query. `state` is what a person would call it: a task with a follow-up prompt is `resumed`
-until it has answered, whether or not the run has started.
+`state` is what a person would call it: a task with a follow-up prompt is `resumed` until it has answered.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from errands.model.text.progress import Progress
     from errands.model.trigger import Standing
 
-# Exit codes of `errands wait` besides that of the command.
-NOT_APPROVED, STILL_LIVE, STOPPED, NO_RESULT = 4, 124, 143, 125
+NOT_APPROVED, STILL_LIVE, STOPPED, NO_RESULT = 4, 124, 143, 125  # exit codes of `errands wait`
 
 
 @record
@@ -111,10 +109,10 @@ class RetryView:
 
 @record
 class View:
-    """A task with its latest run; `details` and `history` are set in the view of a single task.
+    """A task with its latest run, number 0 for a recurring task that has not run yet.
 
-    `question` is the open question about a proposed task. The `latest` run of a recurring task that has not
-    run yet has the number 0.
+    `host` is the host that was asked for, `runs_on` the one that has the latest run, `question` the open
+    question about a proposed task. `details` and `history` are set in the view of a single task.
     """
 
     id: str
@@ -151,6 +149,8 @@ class View:
     agent: AgentView | None = None
     standing: RecurringView | None = None
     retry: RetryView | None = None
+    host: str = ""
+    runs_on: str = ""
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
 
@@ -235,13 +235,14 @@ def first_view(task: Task, run: Run, output_file: str, question: Approval | None
         created_at=run.created_at, output_file=output_file,
     )  # fmt: skip
     return View(
-        id=task.id, kind=task.kind, state=task.state if task.state == "proposed" else run.state,
-        task_state=task.state, name=utf8(task.name), description=utf8(task.description),
-        command=utf8(task.command), cwd=utf8(task.action.cwd), lane=task.lane, priority=task.priority,
-        batch=task.batch, key=task.key, template=task.template, owner=task.owner, notify=task.notify,
-        parent=task.parent, created_at=task.created_at, created_by=task.created_by,
-        updated_at=task.created_at, runs=run.number, due_at=task.due_at, waits=0, latest=latest,
-        approved_by=task.approved_by, approved_at=task.approved_at, door=task.door, verdict=task.verdict,
+        id=task.id, kind="remote" if task.host else task.kind, host=task.host,
+        state=task.state if task.state == "proposed" else run.state, task_state=task.state,
+        name=utf8(task.name), description=utf8(task.description), command=utf8(task.command),
+        cwd=utf8(task.action.cwd), lane=task.lane, priority=task.priority, batch=task.batch, key=task.key,
+        template=task.template, owner=task.owner, notify=task.notify, parent=task.parent,
+        created_at=task.created_at, created_by=task.created_by, updated_at=task.created_at,
+        runs=run.number, due_at=task.due_at, waits=0, latest=latest, approved_by=task.approved_by,
+        approved_at=task.approved_at, door=task.door, verdict=task.verdict,
         channels=task.channels, question=question, agent=_first_agent_view(task),
     )  # fmt: skip
 
@@ -309,6 +310,8 @@ def as_json(view: View) -> dict[str, Any]:
         "command": view.command if agent is None else None,
         "prompt": None if agent is None else view.command,
         "cwd": view.cwd,
+        "host": view.host or None,
+        "runs_on": view.runs_on or None,
         "lane": view.lane,
         "priority": view.priority,
         "batch": view.batch,

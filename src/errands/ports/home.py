@@ -121,6 +121,21 @@ class Home:
         return os.path.dirname(scratch_of(self.run(""), 0))
 
     @property
+    def fleet(self) -> str:
+        """The file that says which fleet this home belongs to; it may contain a password."""
+        return f"{self.path}/fleet.json"
+
+    @property
+    def guests(self) -> str:
+        """The folder with a file for each run of another home that this host has."""
+        return f"{self.path}/guests"
+
+    @property
+    def host(self) -> str:
+        """The lock of the process that talks to the fleet: there is one at a time."""
+        return f"{self.path}/host.lock"
+
+    @property
     def fuse(self) -> str:
         """The file with the deadline of all runs that other hosts placed here."""
         return f"{self.path}/fuse"

@@ -9,6 +9,7 @@
     held              how long an agent has waited for others
     pause             whether the run should be paused: 1 or 0
     paused            is there while every process of the run is stopped
+    placement         where a run is that another host carries out (`ports/fleet/placement.py`)
     speech            what an agent in a chat says, as it is generated
     event.json        the events that caused the run
     files/            all that a task in a sandbox may write to
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
 
 LOG, TAIL = "output.log", "output.tail"
 PROGRESS, CONTROL, WAIT = "progress", "control", "held"
-PAUSE, PAUSED = "pause", "paused"
+PAUSE, PAUSED, PLACEMENT = "pause", "paused", "placement"
 SPEECH, EVENT_FILE, FILES = "speech", "event.json", "files"
 VERSION = 2  # of the run record; since 2 its shim looks at the pause when it gets SIGUSR1
 TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never run
 
 NOTE_SIZE = 64  # bytes before the ring buffer itself
-_OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", PAUSE, PAUSED, SPEECH, EVENT_FILE)
+_OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", PAUSE, PAUSED, PLACEMENT, SPEECH, EVENT_FILE)
 _STARTED = b"# started "
 LONGEST_HEADER = 1 << 20
 

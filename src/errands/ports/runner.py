@@ -44,6 +44,9 @@ if TYPE_CHECKING:
             this attempt never ran and never will.
             """
 
+        def look(self) -> None:
+            """Report what other processes wrote about runs that have no process here."""
+
         async def open(self) -> None:
             """Get ready to start runs."""
 
@@ -83,6 +86,7 @@ class Launch:
     One that is `read_only` is kept from writing and connecting by the kernel, where it can do that.
     One that `may_be_warm` may be forked from a process that has loaded its library, if that changes nothing.
     One with a `fuse`, a file, ends by itself once the deadline in it has passed, or cannot be read.
+    One with a `host` has no process here: another host carries it out.
     """
 
     run_id: str
@@ -105,6 +109,7 @@ class Launch:
     read_only: bool = False
     walls: Walls | None = None
     fuse: str = ""
+    host: str = ""
 
 
 @record
@@ -131,6 +136,19 @@ class Refused:
 
 
 @record
+class Asked:
+    """The host that was given an attempt wants a person to approve it first; it never ran.
+
+    `reasons` is a JSON list of reasons.
+    """
+
+    run_id: str
+    attempt: int
+    host: str
+    reasons: str
+
+
+@record
 class NotStarted:
     run_id: str
     attempt: int
@@ -144,5 +162,5 @@ class Alive:
 
 
 if TYPE_CHECKING:
-    Report = Started | Ended | Refused
+    Report = Started | Ended | Refused | Asked
     Found = NotStarted | Alive | Ended

@@ -81,7 +81,8 @@ def outcome(view: View, look: Look, *, at: datetime) -> str:
     if run.state == "running" and view.agent is not None:
         return activity(view)
     if run.state == "running":
-        return progress_text(view, look, at=at)
+        where = f"on {line(view.runs_on)}" if view.runs_on else ""
+        return " · ".join(filter(None, [where, progress_text(view, look, at=at)]))
     if run.state == "pending":
         return waits_for(view, at=at)
     return result(run)
@@ -203,6 +204,8 @@ def waits_for(view: View, *, at: datetime) -> str:
         return f"waiting for {', '.join(others)}"
     if view.waits:
         return f"waiting for {plural(view.waits, 'task')}"
+    if view.host and view.latest.started_at is not None:
+        return f"waiting for a host: {line(view.host)}"
     return f"waiting for room in lane {view.lane}"
 
 

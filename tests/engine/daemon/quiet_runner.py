@@ -20,6 +20,7 @@ class QuietRunner:
         self.launches.append(launch)
 
     def stop(self, run_id: str, *, grace: float) -> None: ...
+    def look(self) -> None: ...
 
     def pause(self, run_id: str, *, wanted: bool) -> bool:
         return True

@@ -9,8 +9,8 @@ BREAKAGES = [
         "D1",
         "a proposed task starts at once if it seems harmless",
         file="engine/submit/submission.py",
-        old="way = None if draft.propose else self._way(judgement, draft.consent)",
-        new="way = self._way(judgement, draft.consent)",
+        old="way = None if draft.propose else self._way(judgement, draft.consent, draft.host)",
+        new="way = self._way(judgement, draft.consent, draft.host)",
         test="engine/approval/test_approval.py::test_a_proposed_task_waits_even_if_it_is_harmless",
     ),
     Breakage(

@@ -260,8 +260,8 @@ BREAKAGES = [
         "L16",
         "the hooks of a task are not judged",
         file="engine/approval/ruling.py",
-        old="hooks=(*action.before, *action.lastly, *(",
-        new="hooks=(*(), *(",
+        old="hooks = (*action.before, *action.lastly, *(",
+        new="hooks = (*(), *(",
         test="frontends/cli/test_approval.py::test_no_entrance_leads_past_the_judge",
     ),
     Breakage(

@@ -74,6 +74,22 @@ def ask_again(
     return ask(store, current, run.number, reasons, now=now, within=within)
 
 
+def ask_for_host(
+    store: Store, task: Task, run: Run, host: str, reasons: str, *, now: datetime, within: timedelta
+) -> Approval:
+    """Hold back a run and ask what the host that would carry it out wants to know; `reasons` is JSON."""
+    import json
+
+    from errands.model.verdict import Reason
+
+    found = [Reason(**each) for each in json.loads(reasons)]
+    store.hold(run, now=now)
+    current = evolve(task, state="proposed", approved_by=None, approved_at=None, verdict="ask")
+    store.rejudge(current, now=now)
+    store.add_event(task.id, "asked by its host", run=run.number, now=now, detail=host)
+    return ask(store, current, run.number, found, now=now, within=within)
+
+
 def expire(store: Store, *, now: datetime) -> list[str]:
     """Reject what was not answered in time; return the ids of all tasks that ended by it."""
     ended: list[str] = []

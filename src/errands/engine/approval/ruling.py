@@ -101,6 +101,8 @@ class Judge:
             lastly=draft.lastly,
             input=draft.input,
             watch=watch,
+            host=draft.host or "",
+            cwd_is_named=draft.host is not None and draft.cwd is not None,
         )
         return self._judged(action, environ, seen, draft.sandbox, draft.within)
 
@@ -138,6 +140,8 @@ class Judge:
         if place not in seen:
             seen[place] = LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell)
         witness = _Witness(seen[place])
+        if action.host:
+            return self._placed(action, witness, walls)
         if walls != "none":
             from errands.engine.walls.bubblewrap import bubblewrap
             from errands.engine.walls.projects import check_project
@@ -145,13 +149,7 @@ class Judge:
             bubblewrap()
             check_project(witness.project, home=self._home, path=variables.get("PATH", DEFAULT_PATH))
             action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
-        judgement = judge(
-            action.commands,
-            witness,
-            rules=self._rules,
-            env=action.env,
-            hooks=(*action.before, *action.lastly, *([action.watch] if action.watch else ())),
-        )
+        judgement = self._verdict(action, witness)
         if judgement.verdict == "auto" and not judgement.does_more:
             action = evolve(action, read_only=True)
         if judgement.verdict == "contained":
@@ -170,6 +168,22 @@ class Judge:
             digest=digest(action, evidence),
             evidence=None if evidence is None else evidence_text(evidence),
         )
+
+    def _verdict(self, action: Shell, witness: _Witness) -> Judgement:
+        hooks = (*action.before, *action.lastly, *([action.watch] if action.watch else ()))
+        return judge(action.commands, witness, rules=self._rules, env=action.env, hooks=hooks)
+
+    def _placed(self, action: Shell, witness: _Witness, walls: Walls) -> Ruling:
+        """Judge what another host carries out: it is judged there, but what is forbidden here stays so."""
+        from errands.engine.fleet.placing import check_joined  # commands for this host do not pay for it
+
+        check_joined(self._home)
+        if walls != "none":
+            action = evolve(action, sandbox=Sandbox(writable=(), network=walls != "network"))
+        judgement = self._verdict(action, witness)
+        if judgement.verdict != "deny":
+            judgement = Judgement(verdict="auto")
+        return Ruling(judgement=judgement, action=action, project=witness.project, digest=digest(action))
 
     def _walled(self, judgement: Judgement, action: Shell, project: str, path: str) -> Judgement:
         """Return a judgement whose verdict is `contained` only if there can be walls around the action."""

@@ -121,6 +121,8 @@ class Dispatcher:
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane, once, until it is freed."""
         run_id = run.id
+        if task.host:
+            return  # it takes a slot on the host that has it
         if run_id not in self._lanes and run_id not in self._lent:
             self._lanes[run_id] = task.lane
             self._used[task.lane] = self._used.get(task.lane, 0) + 1

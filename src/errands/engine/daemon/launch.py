@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 
 from errands.config import Config
 from errands.engine.log_header import log_header
 from errands.model.action import Prompt, Shell, written
-from errands.model.approval import is_contained, is_read_only
+from errands.model.approval import FLEET, is_contained, is_read_only
+from errands.model.errors import HomeError
+from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.span import caller, executing
 from errands.model.task import Task
@@ -41,6 +44,8 @@ class LaunchBuilder:
     def build(self, task: Task, run: Run) -> Launch:
         run_id, limits, action = run.id, task.limits, task.action
         directory = self._home.run(run_id)
+        if task.host:
+            return self._placed(task, run)
         read_only = isinstance(action, Shell) and action.sandbox is None and is_read_only(task)
         base, base_caller = self._environment(action.environment, action.cwd if read_only else "")
         env = {
@@ -88,11 +93,33 @@ class LaunchBuilder:
             and limits.nice is None
             and self._backend(action.agent) in WARM_BACKENDS,
         )
+        if task.door == FLEET:
+            launch = evolve(launch, fuse=self._home.fuse)
         if sandbox is None:
             return launch
         from errands.engine.walls.sandbox import sandboxed
 
         return sandboxed(launch, sandbox, self._home)
+
+    def _placed(self, task: Task, run: Run) -> Launch:
+        """Return the launch of a run that another host carries out; the fleet reads the rest in the store."""
+        if not os.path.exists(self._home.fleet):
+            raise HomeError(
+                f"this home does not belong to a fleet any more, so it cannot run on {task.host!r}: "
+                "errands host join URL"
+            )
+        return Launch(
+            run_id=run.id,
+            attempt=run.attempt,
+            directory=self._home.run(run.id),
+            header=b"",
+            steps=(),
+            cwd=task.action.cwd,
+            env={},
+            cap=task.limits.output,
+            grace=task.limits.grace.total_seconds(),
+            host=task.host,
+        )
 
     def _backend(self, agent: str) -> object:
         from errands.config.backends import settings_of

@@ -79,6 +79,7 @@ class Loops:
             clock=clock,
             wake=self.wake,
             wake_later=self._wake_later,
+            approval_time=config.approval.expires,
         )
         self._scheduler = Scheduler(store)
         self._sender = ChildService(
@@ -206,6 +207,7 @@ class Loops:
             expiry = self._store.next_due("questions")
         due = min(filter(None, (due, expiry, self._fire_schedules(now))), default=None)
         self._dispatcher.look()
+        self._runner.look()
         self._supervisor.apply_stop_requests()
         self._supervisor.apply_pause_requests()
         self._sender.ring()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.launch import LaunchBuilder
@@ -23,7 +23,7 @@ from errands.model.run import Run
 from errands.model.task import Task
 from errands.ports.home import Home
 from errands.ports.rundir import last_output, pause_wanted, waited
-from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
+from errands.ports.runner import Alive, Asked, Ended, NotStarted, Refused, Started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Supervisor:
         clock: Clock,
         wake: Callable[[], None],
         wake_later: Callable[[], None],
+        approval_time: timedelta = timedelta(days=1),
     ) -> None:
         self._store = store
         self._runner = runner
@@ -75,10 +76,12 @@ class Supervisor:
         self._clock = clock
         self._wake = wake
         self._wake_later = wake_later
+        self._approval_time = approval_time
         self._live: dict[str, _Watched] = {}
         self._started: dict[str, Started] = {}
         self._ended: dict[str, Ended] = {}
         self._refused: set[str] = set()  # runs whose attempt provably never ran
+        self._asked: dict[str, Asked] = {}
         self._looked_at = 0.0
         runner.listener = self._receive
 
@@ -151,7 +154,25 @@ class Supervisor:
             self._started.pop(run_id, None)
         for run_id, started in self._started.items():
             self._store.note_start(run_id, pid=started.pid)
+        for run_id, asked in self._asked.items():
+            self._ask(self._live[run_id], asked, effects, now)
         return over, effects
+
+    def _ask(self, live: _Watched, asked: Asked, effects: Effects, now: datetime) -> None:
+        """Put the question of the host that a run was given to to a person; the run waits for the answer."""
+        from errands.engine.approval.questions import ask_for_host
+
+        if self._store.run(live.run.id).stop_requested_at is not None:
+            self._outcomes.write(
+                live.task, live.run, Ending(stop="cancel"), effects, now=now,
+                anyone_waits=self._store.has_waits(),
+            )  # fmt: skip
+            return
+        ask_for_host(
+            self._store, live.task, live.run, asked.host, asked.reasons, now=now, within=self._approval_time
+        )
+        effects.changed.append(live.task.id)
+        effects.needs_look = True
 
     def revive(self) -> list[tuple[Task, Run]]:
         """Start agents again whose process died, and attempts that were refused and never ran.
@@ -188,7 +209,7 @@ class Supervisor:
 
     @property
     def has_reports(self) -> bool:
-        return bool(self._ended or self._started or self._refused)
+        return bool(self._ended or self._started or self._refused or self._asked)
 
     def forget(self, ended: list[str], revived: Iterable[str] = ()) -> None:
         """Drop runs whose end is committed, and the last attempt of those that were revived."""
@@ -196,10 +217,11 @@ class Supervisor:
         for run_id in self._refused - revived:
             self._drop(run_id)
         self._refused.clear()
-        for run_id in (*ended, *revived):
+        for run_id in (*ended, *revived, *self._asked):
             self._ended.pop(run_id, None)
             self._live.pop(run_id, None)
         self._started.clear()
+        self._asked.clear()
 
     def _drop(self, run_id: str) -> None:
         """Stop watching a run that may not start now, unless its end is still to be recorded."""
@@ -245,6 +267,8 @@ class Supervisor:
         with self._store:
             if self._store.unpause_run(live.run.id, state="running", now=now):
                 why = "an older version of Errands started it"
+                if live.task.host:
+                    why = "another host runs it"
                 number = live.run.number
                 self._store.add_event(live.task.id, "cannot be paused", run=number, now=now, detail=why)
 
@@ -304,6 +328,8 @@ class Supervisor:
                 return
             case Ended():
                 self._ended[report.run_id] = report
+            case Asked():
+                self._asked[report.run_id] = report
             case Refused():
                 # Its record exists: this attempt was started or given up by another daemon.
                 match self._runner.recover(run.id, attempt=run.attempt):

@@ -83,6 +83,7 @@ def drafted(task: Task, changes: Mapping[str, Any], environ: Mapping[str, str]) 
         **_action_options(task.action, changes),
         cwd=task.action.cwd,
         env=task.action.env,
+        host=task.host or None,
         priority=task.priority,
         lane=task.lane,
         environ=environ,

@@ -56,10 +56,8 @@ class Submitter:
     def submit_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, in the order of their dependencies."""
         self._added.clear()
-        if len(judged) == 1:
-            views = [self._submit(*judged[0], {}, set(), now)]
-        else:
-            views = self._submit_in_order(judged, now)
+        is_one = len(judged) == 1
+        views = [self._submit(*judged[0], {}, set(), now)] if is_one else self._submit_in_order(judged, now)
         self._create_logs()
         return views
 
@@ -202,7 +200,7 @@ class Submitter:
 
             check_fan_out(self._store, self._config, draft.parent, draft.created_by or "")
         judgement = ruling.judgement
-        way = None if draft.propose else self._way(judgement, draft.consent)
+        way = None if draft.propose else self._way(judgement, draft.consent, draft.host)
         approver = None
         if not draft.propose and (way is None or (way == "judge" and judgement.verdict == "contained")):
             approver = self._earlier_approver(ruling)
@@ -266,11 +264,12 @@ class Submitter:
         watched = {"watch": action.watch, "read_only": action.read_only}
         return evolve(prompt, cwd=action.cwd, environment=kept, **watched)
 
-    def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
+    def _way(self, judgement: Judgement, consent: Consent, host: str | None = None) -> Way | None:
         if consent == "none":
             consent = self._consent
         rules = self._config.approval
-        return way_in(judgement, consent, yes=rules.yes, is_trusting=rules.mode == "trusting")
+        trusting = rules.mode == "trusting"
+        return way_in(judgement, consent, yes=rules.yes, is_trusting=trusting, is_placed=bool(host))
 
     def _approver(self, way: Way, who: str, door: str) -> str:
         if way in ("judge", "mode"):

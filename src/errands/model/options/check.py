@@ -94,12 +94,31 @@ def _check_company(draft: Draft, given: list[str], spell: Spell) -> None:
             *others, last = map(spell, needs)
             listed = f"{', '.join(others)} or {last}" if others else last
             raise BadValue(f"{spell(name)} means nothing without {listed}; add that, or leave it out")
+    if draft.host is not None:
+        _check_host(draft, spell)
     if draft.on is not None:
         from errands.model.schedule.event_trigger import check_event, watched_line
 
         check_event(draft.on, draft.on_options or {})
         if watched_line(draft.on) and draft.sandbox != "none":
             raise BadValue(f"{spell('on')} command:LINE does not work in a sandbox; leave out one of the two")
+
+
+def _check_host(draft: Draft, spell: Spell) -> None:
+    host = draft.host or ""
+    if (
+        not host
+        or not host.isascii()
+        or not host.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    ):
+        raise BadValue(
+            f"{spell('host')} must be the name or a label of a host (got {host!r}); errands hosts lists them"
+        )
+    for name in ("input", "on"):
+        if getattr(draft, name) != getattr(BLANK, name):
+            raise BadValue(
+                f"{spell('host')} does not work together with {spell(name)}; leave out one of them"
+            )
 
 
 def _at(draft: Draft, now: datetime, spell: Spell) -> Draft:

@@ -37,6 +37,7 @@ class Draft:
     lane: str | None = None
     priority: Priority = "normal"
     batch: str | None = None
+    host: str | None = None
     then: tuple[Command, ...] = ()
     before: tuple[Command, ...] = ()
     lastly: tuple[Command, ...] = ()

@@ -82,6 +82,7 @@ class CommonOptions(TypedDict, total=False):
 class TaskOptions(CommonOptions, total=False):
     """The options of a command."""
 
+    host: str | None
     then: Commands | None
     before: Commands | None
     lastly: Commands | None

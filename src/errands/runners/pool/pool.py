@@ -141,6 +141,9 @@ class ShimPool:
             return adopted.look_at_pause()
         return True
 
+    def look(self) -> None:
+        """Do nothing: every run of a pool has a process here."""
+
     def knows(self, run_id: str) -> bool:
         """Return whether this pool is responsible for a run."""
         known = (self._running, self._queued, self._delayed, self._adopted, self._sweeping)

@@ -50,12 +50,29 @@ class Router:
     def recover(self, run_id: str, *, attempt: int) -> Found:
         return self._pool_of(run_id).recover(run_id, attempt=attempt)
 
+    def look(self) -> None:
+        """Do nothing, as the pools."""
+
     def _pool_of(self, run_id: str) -> ShimPool:
         return self._warm if self._warm.knows(run_id) else self._plain
 
 
-def make_runner(runs_dir: str, library: Callable[[], Sequence[str]], *, keep: timedelta | None) -> Runner:
-    """Return the runner: with a warm pool if `keep` is set and forks can pass for new processes here."""
+def make_runner(
+    runs_dir: str, library: Callable[[], Sequence[str]], *, keep: timedelta | None, places: bool = False
+) -> Runner:
+    """Return the runner: with a warm pool if `keep` is set and forks can pass for new processes here.
+
+    One that `places` leaves runs for other hosts to the fleet.
+    """
+    runner = _own_runner(runs_dir, library, keep)
+    if not places:
+        return runner
+    from errands.runners.pool.placing import PlacingRunner  # few homes belong to a fleet
+
+    return PlacingRunner(runner, runs_dir)
+
+
+def _own_runner(runs_dir: str, library: Callable[[], Sequence[str]], keep: timedelta | None) -> Runner:
     plain = ShimPool(runs_dir)
     if keep is None or system.choose().NAME != "linux":
         return plain

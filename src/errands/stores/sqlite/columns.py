@@ -127,6 +127,7 @@ TASK = RowCodec(
         "environment": ("action.environment", None),
         "command": ("action.line", utf8),
         "cwd": ("action.cwd", utf8),
+        "host": ("host", None),
         "standing": ("trigger", standing_text),
         "due_at": ("due_at", micros),
         "updated_at": ("created_at", micros),

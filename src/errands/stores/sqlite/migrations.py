@@ -139,4 +139,9 @@ END;
     for name in _USED
 )
 
-MIGRATIONS: tuple[str, ...] = (FIRST, _CHANNELS, _PARENTS, _SCOPES, _CONTAINED, _QUEUE, _TOTALS)
+# Many hosts: where a task is to run, if not here.
+_HOSTS = """
+ALTER TABLE tasks ADD COLUMN host TEXT NOT NULL DEFAULT '';
+"""
+
+MIGRATIONS: tuple[str, ...] = (FIRST, _CHANNELS, _PARENTS, _SCOPES, _CONTAINED, _QUEUE, _TOTALS, _HOSTS)

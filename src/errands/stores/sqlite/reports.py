@@ -7,7 +7,7 @@ from errands.model.schedule.slot_record import Slot
 from errands.model.states import ENDED
 from errands.ports.store.reports import LONGEST_TEXT, Bar, EndedRun, RunTotal, TaskRow, Total
 from errands.stores.sqlite.columns import maybe_moment, micros, moment
-from errands.stores.sqlite.views import SHOWN_STATE, ViewRows
+from errands.stores.sqlite.views import SHOWN_KIND, SHOWN_STATE, ViewRows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from errands.ports.store.reports import Group
 
 _ROW = f"""
-    tasks.id, tasks.kind, {SHOWN_STATE},
+    tasks.id, {SHOWN_KIND}, {SHOWN_STATE},
     substr(iif(tasks.description IN ('', tasks.name), tasks.command, tasks.description), 1, {LONGEST_TEXT}),
     tasks.lane, coalesce(runs.number, 0), tasks.created_at, runs.started_at, runs.completed_at,
     runs.exit_code, runs.failure, substr(runs.summary, 1, {LONGEST_TEXT}),

@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from errands.model.run import Cause
     from errands.ports.store import Query
 
+# The kind of a task as people call it: what it does, or that another host does it.
+SHOWN_KIND = "CASE tasks.host WHEN '' THEN tasks.kind ELSE 'remote' END"
 _VIEW = RowCodec(
     View,
     "tasks",
     TYPES,
-    columns={"task_state": "state", "waits": "runs.waits"},
+    columns={"kind": SHOWN_KIND, "task_state": "state", "waits": "runs.waits"},
     given=("state", "runs", "latest", "agent", "standing"),
-    unread=("progress", "activity_at", "question", "retry", "details", "history"),
+    unread=("progress", "activity_at", "question", "retry", "runs_on", "details", "history"),
     priority=PRIORITY,
     waits=Shape(read=lambda waits: waits or 0),
 )
@@ -133,7 +135,7 @@ class ViewRows(Table):
             where.append("tasks.seq < (SELECT seq FROM tasks WHERE id = ?)")
             values.append(query.before)
         if query.kind is not None:
-            where.append("tasks.kind = ?")
+            where.append(f"{SHOWN_KIND} = ?")
             values.append(query.kind)
         if query.lane is not None:
             where.append("tasks.lane = ?")

@@ -20,7 +20,7 @@ _ONE_OF = {
 # In the order in which they are printed.
 ALWAYS = {
     "id": "the task's id",
-    "kind": "what is run: `shell` or `agent`",
+    "kind": "what is run: `shell` or `agent`; `remote` if another host runs it",
     "state": "in one word: `proposed`, `pending`, `running`, `resumed`, `completed`, `failed`, `cancelled`, "
     "`skipped`, `rejected`; for a recurring task its own: `active`, `paused`, `done`, `failed`, `cancelled`",
     "task_state": "the state of the task itself",
@@ -33,6 +33,8 @@ ALWAYS = {
     "command": "the command as it would be typed; null for an agent",
     "prompt": "the first prompt of an agent, or null",
     "cwd": "the directory it runs in",
+    "host": "the name or label of the host that it was started for; null for this one",
+    "runs_on": "the host that has or had its latest run; null if that is this one, or no host has it yet",
     "lane": _OPTION["lane"],
     "priority": _OPTION["priority"],
     "batch": _OR_NULL["batch"],

@@ -33,6 +33,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Approve", ("approve", "reject", "judge", "audit")),
     ("Control", ("cancel", "stop", "pause", "unpause", "fire", "send", "clear")),
     ("Queue", ("hold", "release", "move", "edit", "lane")),
+    ("Hosts", ("hosts", "host join", "host drain", "host leave")),
     ("Connect agents", ("agents setup", "agents ls", "mcp", "install", "uninstall")),
     (
         "Maintain",
@@ -71,6 +72,7 @@ MODULES = {
     "stop": "cancel",
     "reject": "approve",
     "uninstall": "install",
+    "hosts": "host",
     "complete": "completion",
 }
 
@@ -177,7 +179,7 @@ INSTEAD = {
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
 FAMILIES = {
     first: tuple(name for name in NAMES if name.startswith(f"{first} "))
-    for first in ("template", "agents", "daemon", "channel", "config")
+    for first in ("template", "agents", "daemon", "channel", "config", "host")
 }
 
 

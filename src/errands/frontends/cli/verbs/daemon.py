@@ -87,6 +87,18 @@ def _gone(context: Context, pinned: int | None) -> bool:
     return not is_daemon_running(context.home)
 
 
+def replace(context: Context) -> None:
+    """Replace the daemon, so that the next one starts with what is on disk now; running tasks continue."""
+    facts = daemon_facts(context.home)
+    if facts is not None and facts.get("role") != "daemon":
+        raise DaemonError(
+            f"a program that embeds Errands runs the tasks here{_as_pid(facts)}; restart that program"
+        )
+    if facts is not None and facts.get("pid") and not _ended(context, int(facts["pid"])):
+        raise DaemonError(f"the daemon{_as_pid(facts)} does not stop; see {context.home.log}")
+    context.bootstrap.start_daemon(context.home)
+
+
 def status(context: Context, arguments: Arguments) -> int:
     from errands import __version__
 

@@ -65,7 +65,7 @@ DRAFT: Schema = thing(
 # What a list of tasks is filtered by; a batch of verbs takes the same.
 FILTERS: dict[str, Schema] = {
     "state": text("states, separated by commas: " + ", ".join(SIGNS), longest=200, pattern="^[a-z,]*$"),
-    "kind": choice(("shell", "agent")),
+    "kind": choice(("shell", "agent", "remote")),
     "text": text("a part of the id, description, command or prompt"),
     "batch": text("the tasks of a batch"),
     "lane": text("the tasks of a lane"),

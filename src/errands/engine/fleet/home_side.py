@@ -1,0 +1,161 @@
+"""The home side: runs of this home that other hosts carry out, from their offer to their recorded end.
+
+Everything here can be repeated, and is, after a crash: an offer counts once, the mirror of a run is written
+anew from what the fleet has stored, and an end is acknowledged only when the store of this home has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from errands.engine.fleet.placing import key_of, placed
+from errands.engine.log_header import log_header
+from errands.model.record import evolve
+from errands.ports.fleet import placement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Protocol
+
+    from errands.engine.engine import Engine
+    from errands.model.run import Run
+    from errands.model.task import Task
+    from errands.ports.fleet import Fleet, PlacedView
+    from errands.ports.fleet.membership import Membership
+
+    class Mirror(Protocol):
+        """Writes the log and the run record of an attempt that another host carries out."""
+
+        position: int
+
+        def feed(self, start: int, content: bytes) -> None: ...
+        def finish(self, facts: Mapping[str, object]) -> None: ...
+
+    class Mirrors(Protocol):
+        def __call__(
+            self, directory: str, run_id: str, *, attempt: int, header: bytes, cap: int
+        ) -> Mirror: ...
+
+    class HasEnded(Protocol):
+        def __call__(self, directory: str, attempt: int) -> bool: ...
+
+
+FOLLOWED = 60.0  # seconds for which output is asked for at a time
+ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
+
+
+class HomeSide:
+    def __init__(
+        self,
+        engine: Engine,
+        fleet: Fleet,
+        membership: Membership,
+        mirrors: Mirrors,
+        has_ended: HasEnded,
+    ) -> None:
+        self._engine = engine
+        self._fleet = fleet
+        self._me = membership
+        self._open_mirror = mirrors
+        self._has_ended = has_ended
+        self._offered: set[str] = set()
+        self._cancelled: set[str] = set()
+        self._mirrors: dict[tuple[str, int], Mirror] = {}
+        self._followed: dict[int, float] = {}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether the fleet has something of this home."""
+        return bool(self._offered)
+
+    def offer_again(self) -> None:
+        """Offer all that is placed once more, because the fleet may have lost its last commits."""
+        self._offered.clear()
+        self._cancelled.clear()
+
+    async def work(self) -> None:
+        """Offer what was claimed, pass on what is cancelled, and record what the fleet knows."""
+        running = {key_of(run): (task, run) for task, run in self._engine.running() if task.host}
+        for key, (task, run) in running.items():
+            if key not in self._offered:
+                await self._offer(task, run)
+            if run.stop_requested_at is not None and key not in self._cancelled:
+                grace = task.limits.grace.total_seconds()
+                await self._fleet.cancel(self._me.id, key, grace=grace)
+                self._cancelled.add(key)
+        self._offered &= running.keys()
+        self._cancelled &= running.keys()
+        recorded: list[str] = []
+        for view in await self._fleet.results(self._me.id):
+            if view.key in running:
+                await self._record(view, *running[view.key])
+            elif view.state == "ended":
+                recorded.append(view.key)
+            else:
+                await self._fleet.cancel(self._me.id, view.key, grace=ABANDONED_GRACE)
+        if recorded:
+            await self._fleet.acknowledge(self._me.id, recorded)
+        self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
+
+    async def _offer(self, task: Task, run: Run) -> None:
+        where = placement.read(self._engine.home.run(run.id))
+        if where is None or where.attempt != run.attempt:
+            return  # the daemon is about to start it
+        await self._fleet.offer(placed(task, run, where, home=self._me.id, name=self._me.name))
+        self._offered.add(key_of(run))
+
+    async def _record(self, view: PlacedView, task: Task, run: Run) -> None:
+        directory = self._engine.home.run(run.id)
+        if self._has_ended(directory, run.attempt):
+            self._engine.bell.ring_about([task.id])  # the daemon has not noticed, or is not there
+            return
+        outcome = view.outcome
+        if outcome is not None and "ask" in outcome:
+            asked = placement.Placement(
+                attempt=run.attempt,
+                asked=str(outcome["ask"]),
+                asked_on=view.host,
+                digest=str(outcome.get("digest", "")),
+            )
+            placement.write(directory, asked)
+            self._engine.bell.ring_about([task.id])
+            return
+        if view.host:
+            self._note_host(directory, run, view.host, task.id)
+        if not view.host and outcome is None:
+            return
+        mirror = self._mirror(view, task, run, directory)
+        if outcome is None:
+            await self._follow(view.number)
+        for piece in await self._fleet.output(view.number, attempt=view.attempt, start=mirror.position):
+            mirror.feed(piece.start, piece.content)
+        if outcome is not None:
+            mirror.finish(outcome)
+            self._engine.bell.ring_about([task.id])
+
+    async def _follow(self, number: int) -> None:
+        """Ask for the output of a run as it is printed, so that its log here is up to date."""
+        now = self._engine.clock.monotonic()
+        if self._followed.get(number, now) <= now:
+            self._followed[number] = now + FOLLOWED / 2
+            await self._fleet.follow(number, seconds=FOLLOWED)
+
+    def _note_host(self, directory: str, run: Run, host: str, task_id: str) -> None:
+        where = placement.read(directory) or placement.Placement(attempt=run.attempt)
+        if where.host != host:
+            placement.write(directory, evolve(where, host=host))
+            self._engine.bell.announce([task_id])
+
+    def _mirror(self, view: PlacedView, task: Task, run: Run, directory: str) -> Mirror:
+        found = self._mirrors.get((view.key, view.attempt))
+        if found is None:
+            started = run.started_at or run.created_at
+            found = self._open_mirror(
+                directory,
+                run.id,
+                attempt=run.attempt,
+                header=log_header(task, run, started=started),
+                cap=task.limits.output,
+            )
+            self._mirrors[view.key, view.attempt] = found
+        return found

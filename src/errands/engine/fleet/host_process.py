@@ -1,0 +1,177 @@
+"""The host process: keeps the lease of this host in the fleet, and works for both sides of it.
+
+As long as it reaches the fleet it moves the fuse of this host on. When it does not, the shims of other homes'
+runs end them by themselves, before the fleet can give them to another host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from errands.engine.fleet.home_side import HomeSide
+from errands.engine.fleet.host_side import HostSide
+from errands.model.errors import FleetUnreachable, StoreError
+from errands.ports.home import boottime, write_fuse
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from errands.engine.engine import Engine
+    from errands.engine.fleet.home_side import HasEnded, Mirrors
+    from errands.engine.fleet.host_side import ExitFacts
+    from errands.ports.fleet import Fleet, HostFacts, Lease
+    from errands.ports.fleet.membership import Membership
+
+BURNS = 0.6  # of the lease: when the fuse burns; the grace of the shims and a margin follow
+AGAIN = 1.0  # seconds until something that failed is tried again
+POLL = 1.0  # seconds between two looks without a ring
+STREAM = 0.3  # seconds between two looks at the output of runs
+_LOG = logging.getLogger("errands.host")
+
+
+class HostProcess:
+    def __init__(
+        self,
+        engine: Engine,
+        fleet: Fleet,
+        membership: Membership,
+        facts: HostFacts,
+        *,
+        mirrors: Mirrors,
+        has_ended: HasEnded,
+        exit_facts: ExitFacts,
+    ) -> None:
+        self._engine = engine
+        self._fleet = fleet
+        self._facts = facts
+        self._home_side = HomeSide(engine, fleet, membership, mirrors, has_ended)
+        self._host_side = HostSide(engine, fleet, facts.id, exit_facts)
+        self._wakes = [asyncio.Event() for _ in range(3)]  # of the lease, the home side and the host side
+
+    def ring(self) -> None:
+        """Look at everything soon."""
+        for each in self._wakes:
+            each.set()
+
+    async def run(self) -> None:
+        """Work until this is cancelled."""
+        await self._open()
+        self._lease = await self._joined()
+        await self._patiently(self._host_side.find_again)
+        lease, home, host = self._wakes
+        async with asyncio.TaskGroup() as group:
+            for work in (
+                self._keep_lease(lease),
+                self._repeat(self._home_side.work, home, lambda: POLL),
+                self._repeat(self._host_side.work, host, lambda: STREAM if self._host_side.count else POLL),
+                *([self._take_offers()] if self._facts.slots else []),
+                self._listen_to_fleet(),
+                self._listen_to_home(),
+            ):
+                group.create_task(work)
+
+    async def close(self) -> None:
+        await self._fleet.close()
+        self._engine.close()
+
+    async def _open(self) -> None:
+        await self._patiently(self._fleet.open)
+
+    async def _joined(self) -> Lease:
+        """Join the fleet, and let the fuse burn from now on."""
+        while True:
+            before = boottime()
+            try:
+                lease = await self._fleet.join(self._facts)
+            except FleetUnreachable as error:
+                _LOG.warning("the fleet cannot be reached: %s", error)
+                await asyncio.sleep(AGAIN)
+                continue
+            self._host_side.epoch = lease.epoch
+            write_fuse(self._engine.home.fuse, before + lease.seconds * BURNS)
+            return lease
+
+    async def _keep_lease(self, wake: asyncio.Event) -> None:
+        while True:
+            before, free = boottime(), max(0, self._facts.slots - self._host_side.count)
+            try:
+                orders = await self._fleet.renew(self._facts.id, self._lease.epoch, free=free)
+                if orders is None:
+                    await self._begin_again()
+                    continue
+                write_fuse(self._engine.home.fuse, before + self._lease.seconds * BURNS)
+                for stop in orders.stops:
+                    self._host_side.stop(stop)
+                if orders.settling:
+                    await self._host_side.affirm()
+                    self._home_side.offer_again()
+                await self._fleet.reap()
+            except (FleetUnreachable, StoreError) as error:
+                _LOG.warning("the lease is not renewed: %s", error)
+                await asyncio.sleep(AGAIN)
+                continue
+            await _wait(wake, self._lease.interval)
+
+    async def _begin_again(self) -> None:
+        """End what other homes placed here, because this host was given up, and join anew."""
+        _LOG.error("the fleet gave this host up; what it ran for other homes is ended")
+        with suppress(FileNotFoundError):
+            os.unlink(self._engine.home.fuse)
+        await self._host_side.end_all()
+        self._lease = await self._joined()
+
+    async def _take_offers(self) -> None:
+        async for offer in self._fleet.offers(host=self._facts):
+            try:
+                await self._host_side.take(offer)
+            except FleetUnreachable as error:
+                _LOG.warning("run %d is not taken: %s", offer.number, error)
+                offer.done()
+                await self._patiently(self._host_side.find_again)
+            self._wakes[2].set()
+
+    async def _listen_to_fleet(self) -> None:
+        async for _ in self._fleet.changes(home=self._facts.id):
+            if self._host_side.count:  # orders come with a renewal, and are about runs that are here
+                self._wakes[0].set()
+            self._wakes[1].set()
+
+    async def _listen_to_home(self) -> None:
+        async with self._engine.changes() as changes:
+            async for change in changes:
+                if change.tasks or change.is_everything:
+                    self._wakes[1].set()
+                self._wakes[2].set()
+
+    async def _repeat(
+        self, work: Callable[[], Awaitable[None]], wake: asyncio.Event, pause: Callable[[], float]
+    ) -> None:
+        while True:
+            wake.clear()
+            try:
+                await work()
+            except (FleetUnreachable, StoreError) as error:
+                _LOG.warning("this is tried again: %s", error)
+                await asyncio.sleep(AGAIN)
+            else:
+                await _wait(wake, pause())
+
+    async def _patiently(self, act: Callable[[], Awaitable[None]]) -> None:
+        """Do something that needs the fleet, as soon as it can be reached."""
+        while True:
+            try:
+                return await act()
+            except (FleetUnreachable, StoreError) as error:
+                _LOG.warning("the fleet cannot be reached: %s", error)
+                await asyncio.sleep(AGAIN)
+
+
+async def _wait(wake: asyncio.Event, seconds: float) -> None:
+    """Wait for a ring, at most this long."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(wake.wait(), seconds)
+    wake.clear()

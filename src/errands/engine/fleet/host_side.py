@@ -1,0 +1,269 @@
+"""The host side: runs of other homes, which this host carries out as ordinary tasks of its own.
+
+A run that was taken is noted in a file until the fleet has its end, so that it is known here whatever the
+fleet forgets. Its task has a key of its own, so it is submitted once however often that is tried.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from errands.engine.fleet.placing import draft_of
+from errands.model.approval import FLEET
+from errands.model.ending import OUT_OF_TOUCH
+from errands.model.errors import ErrandsError, NotAPerson, NotFound, StoreError
+from errands.model.record import evolve, fields
+from errands.model.text.json_text import plain_text
+from errands.ports.fleet import Piece, Taken
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Protocol
+
+    from errands.engine.engine import Engine
+    from errands.model.view import View
+    from errands.ports.fleet import Fleet, Offer, Stop
+
+    class ExitFacts(Protocol):
+        def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
+
+
+AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
+BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
+GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
+PATIENCE = 30.0  # seconds for all runs to end that the fleet gave up
+_OURS = ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID", "ERRANDS_RUN_DIR", "ERRANDS_PROGRESS", "ERRANDS_CHANNEL")
+_LOG = logging.getLogger("errands.host")
+
+
+class Guest:
+    """A run of another home that this host has; `outcome` is how it ended."""
+
+    def __init__(self, taken: Taken, offer: Offer | None) -> None:
+        self.taken = taken
+        self.number = taken.number
+        self.attempt = taken.attempt
+        self.body = taken.body
+        self.offer = offer
+        self.task_id = ""
+        self.sent = 0
+        self.outcome: dict[str, object] | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{FLEET}:{self.number}:{self.attempt}"
+
+
+class HostSide:
+    def __init__(self, engine: Engine, fleet: Fleet, host: str, exit_facts: ExitFacts) -> None:
+        self._engine = engine
+        self._fleet = fleet
+        self._host = host
+        self._exit_facts = exit_facts
+        self._guests: dict[int, Guest] = {}
+        self.epoch = 0
+        os.makedirs(engine.home.guests, 0o700, exist_ok=True)
+
+    @property
+    def count(self) -> int:
+        return len(self._guests)
+
+    async def find_again(self) -> None:
+        """Take up the runs that this host had when its last host process ended, or lost touch."""
+        known = {each.number: each for each in await self._fleet.held(self._host, self.epoch)}
+        noted = [each for each in self._notes() if each.number not in known]
+        refused = await self._fleet.affirm(self._host, self.epoch, noted) if noted else []
+        for taken in [*known.values(), *noted]:
+            if taken.number in self._guests:
+                continue
+            guest = Guest(taken, None)
+            if taken.number in refused:
+                self._cancel(self._engine.id_by_key(guest.key), GIVEN_UP)
+                self._forget(taken.number)
+            else:
+                self._begin(guest)
+
+    async def affirm(self) -> None:
+        """Say what this host has, because the fleet may have lost its last commits."""
+        refused = await self._fleet.affirm(
+            self._host, self.epoch, [each.taken for each in self._guests.values()]
+        )
+        for number in refused:
+            if (guest := self._guests.get(number)) is not None:
+                self._cancel(guest.task_id, GIVEN_UP)
+
+    async def take(self, offer: Offer) -> None:
+        """Take what is offered, if this host still may."""
+        if offer.number in self._guests:
+            return offer.done()
+        taken = await self._fleet.take(offer.number, host=self._host, epoch=self.epoch)
+        if taken is None:
+            offer.done()
+        else:
+            self._begin(Guest(taken, offer))
+
+    def stop(self, stop: Stop) -> None:
+        """End a run; its home asked for it."""
+        guest = self._guests.get(stop.number)
+        if guest is not None and guest.attempt == stop.attempt and guest.outcome is None:
+            self._cancel(guest.task_id, f"{FLEET} {guest.body['from']}")
+
+    async def work(self) -> None:
+        """Send what runs printed, and report those that ended."""
+        pieces: list[Piece] = []
+        for guest in list(self._guests.values()):
+            if guest.outcome is None:
+                self._look_at(guest, pieces)
+        if pieces:
+            await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
+            for piece in pieces:
+                self._guests[piece.number].sent = piece.start + len(piece.content)
+        for guest in [each for each in self._guests.values() if each.outcome is not None]:
+            await self._finish(guest)
+
+    async def end_all(self) -> None:
+        """End every run, because the fleet has given this host up: another one may have them by now."""
+        for guest in self._guests.values():
+            self._cancel(guest.task_id, GIVEN_UP)
+        limit = asyncio.get_running_loop().time() + PATIENCE
+        while any(self._is_live(guest) for guest in self._guests.values()):
+            if asyncio.get_running_loop().time() > limit:
+                _LOG.error("runs that the fleet gave up do not end")
+                break
+            await asyncio.sleep(0.1)
+        for guest in list(self._guests.values()):
+            self._drop(guest)
+        for taken in self._notes():
+            self._forget(taken.number)
+
+    def _begin(self, guest: Guest) -> None:
+        self._guests[guest.number] = guest
+        self._write_note(guest.taken)
+        environ = {name: value for name, value in os.environ.items() if name not in _OURS}
+        try:
+            draft = draft_of(guest.body, key=guest.key, environ=environ)
+            try:
+                view = self._engine.submit(draft)
+            except NotAPerson:  # this daemon was started inside a run
+                view = self._engine.submit(evolve(draft, consent="none"))
+        except StoreError as error:
+            _LOG.error("run %d of the fleet cannot be stored yet: %s", guest.number, error)
+        except (ErrandsError, KeyError, TypeError, ValueError) as error:
+            guest.outcome = {"error": str(error)}
+        else:
+            guest.task_id = view.id
+
+    def _look_at(self, guest: Guest, pieces: list[Piece]) -> None:
+        if not guest.task_id:
+            return self._begin(guest)
+        try:
+            view = self._engine.view(guest.task_id)
+        except NotFound:
+            guest.outcome = {"lost": "its task was removed on the host that ran it"}
+            return
+        if view.state == "proposed":
+            return self._answer(guest)
+        rest = self._new_output(guest, has_ended=not view.is_live)
+        if rest is not None:
+            pieces.append(rest)
+        elif not view.is_live:
+            guest.outcome = self._outcome(view)
+
+    def _new_output(self, guest: Guest, *, has_ended: bool) -> Piece | None:
+        """Return the next piece of output; leave some out if the run prints more than can be sent."""
+        try:
+            total = self._engine.tail(guest.task_id, 0).next_offset
+            most = BEHIND if has_ended else AT_ONCE
+            start = total - most if total - guest.sent > BEHIND else guest.sent
+            if start >= total:
+                return None
+            piece = self._engine.output(guest.task_id, offset=start, limit=AT_ONCE)
+        except OSError:
+            return None  # the task removed its log
+        if not piece.content:
+            return None
+        return Piece(number=guest.number, attempt=guest.attempt, start=piece.offset, content=piece.content)
+
+    def _answer(self, guest: Guest) -> None:
+        """Start a task that a person approved at its home; else have that person asked."""
+        engine, task = self._engine, self._engine.task(guest.task_id)
+        question = engine.question(task.id)
+        if question is None:
+            return
+        if guest.body["digest"] == task.digest:
+            by = f"{guest.body['approved_by']} ({guest.body['from']})"
+            now = engine.clock.now()
+            with engine.store:
+                if engine.store.answer(question.id, "granted", by=by, door=FLEET, now=now, scope="once"):
+                    engine.store.grant(task.id, by=by, door=FLEET, now=now)
+            engine.bell.ring_about([task.id])
+            return
+        reasons = [{"text": each.text, "undo": each.undo, "kind": each.kind} for each in question.reasons]
+        guest.outcome = {"ask": plain_text(reasons), "digest": task.digest}
+        self._cancel(task.id, f"{FLEET}: its home is asked")
+
+    def _outcome(self, view: View) -> dict[str, object]:
+        run = view.latest
+        facts: Mapping[str, object] = self._exit_facts(self._engine.home.run(run.id), run.attempt)
+        if facts.get("stop") == "fuse":
+            return {"lost": OUT_OF_TOUCH}
+        if run.failure in ("lost", "interrupted"):
+            return {"lost": run.error or "its host does not know how it ended"}
+        if facts:
+            return dict(facts)
+        return {"stop": "cancel"} if run.state == "cancelled" else {"error": run.error or run.state}
+
+    async def _finish(self, guest: Guest) -> None:
+        assert guest.outcome is not None
+        accepted = await self._fleet.finish(
+            guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch, outcome=guest.outcome
+        )
+        if not accepted:
+            _LOG.warning("the fleet had given up run %d before it ended here", guest.number)
+        self._drop(guest)
+
+    def _drop(self, guest: Guest) -> None:
+        self._guests.pop(guest.number, None)
+        self._forget(guest.number)
+        if guest.offer is not None:
+            guest.offer.done()
+
+    def _is_live(self, guest: Guest) -> bool:
+        try:
+            return bool(guest.task_id) and self._engine.view(guest.task_id).is_live
+        except NotFound:
+            return False
+
+    def _cancel(self, task_id: str | None, by: str) -> None:
+        if task_id:
+            try:
+                self._engine.cancel([task_id], by=by)
+            except NotFound:
+                pass  # it was removed
+
+    def _note(self, number: int) -> str:
+        return f"{self._engine.home.guests}/{number}"
+
+    def _write_note(self, taken: Taken) -> None:
+        path = self._note(taken.number)
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            file.write(plain_text({name: getattr(taken, name) for name in fields(taken)}))
+        os.replace(f"{path}.new", path)
+
+    def _notes(self) -> list[Taken]:
+        """Read what this host has by its own account."""
+        found = []
+        for name in filter(str.isdecimal, os.listdir(self._engine.home.guests)):
+            with open(self._note(int(name)), encoding="utf-8") as file:
+                found.append(Taken(**json.load(file)))
+        return found
+
+    def _forget(self, number: int) -> None:
+        try:
+            os.unlink(self._note(number))
+        except FileNotFoundError:
+            pass

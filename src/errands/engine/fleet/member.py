@@ -1,0 +1,123 @@
+"""Membership: joining a fleet, leaving it, and what a home can ask about it."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from errands.engine.fleet.placing import LANE
+from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
+from errands.ports.fleet import membership
+from errands.ports.fleet.membership import Membership, read_url
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from errands.engine.engine import Engine
+    from errands.ports.fleet import Fleet, HostView
+    from errands.ports.home import Home
+
+    OpenFleet = Callable[[str], Fleet]
+
+SCHEMES = ("postgresql://", "postgres://")
+_UP = ("up", "draining")
+
+
+def require(home: Home) -> Membership:
+    """Return the membership of a home; refuse a home that has none."""
+    found = membership.read(home.fleet)
+    if found is None:
+        raise BadValue("this home belongs to no fleet; join one: errands host join URL")
+    return found
+
+
+async def join(
+    engine: Engine, open_fleet: OpenFleet, url: str, *, name: str, labels: Sequence[str], slots: int
+) -> Membership:
+    """Check that the fleet can be joined under this name, and write down that this home belongs to it."""
+    if not url.startswith("env:") and not url.startswith(SCHEMES):
+        shown = url.partition(":")[0]
+        raise BadValue(
+            f"the address of a fleet begins with postgresql:// or is env:NAME (got {shown[:20]!r}...)"
+        )
+    before = membership.read(engine.home.fleet)
+    if before is not None and read_url(before.url) != read_url(url):
+        raise IllegalMove("this home belongs to another fleet; leave that one first: errands host leave")
+    me = Membership(
+        id=os.urandom(8).hex() if before is None else before.id,
+        url=url,
+        name=_checked(name or (before.name if before else socket.gethostname().partition(".")[0])),
+        labels=tuple(_checked(each) for each in labels),
+        slots=slots,
+    )
+    fleet = open_fleet(me.address())
+    try:
+        await fleet.open()
+        for host in await fleet.hosts():
+            if host.name == me.name and host.id != me.id and host.state in _UP:
+                raise BadValue(
+                    f"another host of this fleet is named {me.name!r} (last seen {host.seen:.0f} s ago); "
+                    "choose another --name"
+                )
+    finally:
+        await fleet.close()
+    engine.queue.set_lane(LANE, max(slots, 1))
+    membership.write(engine.home.fleet, me)
+    return me
+
+
+async def leave(engine: Engine, open_fleet: OpenFleet, *, is_forced: bool) -> str:
+    """Forget the fleet, and give up this host's place in it; return its name."""
+    me = require(engine.home)
+    placed = sum(1 for task, _ in engine.running() if task.host)
+    guests = len(os.listdir(engine.home.guests)) if os.path.isdir(engine.home.guests) else 0
+    if (placed or guests) and not is_forced:
+        raise IllegalMove(
+            f"other hosts run {placed} tasks of this home, and this host runs {guests} of others; wait "
+            "for them (errands host drain lets it take no more), or leave with --force, and they are lost"
+        )
+    fleet = open_fleet(me.address())
+    try:
+        await fleet.open()
+        for host in await fleet.hosts():
+            if host.id == me.id and host.state in _UP:
+                await fleet.leave(me.id, host.epoch)
+    except FleetUnreachable:
+        if not is_forced:
+            raise
+    finally:
+        await fleet.close()
+    os.unlink(engine.home.fleet)
+    return me.name
+
+
+async def drain(home: Home, open_fleet: OpenFleet, name: str | None, *, wanted: bool) -> str:
+    """Let a host take no more runs, or take them again; return its name."""
+    me = require(home)
+    fleet = open_fleet(me.address())
+    try:
+        await fleet.open()
+        if not await fleet.drain(name or me.name, wanted=wanted):
+            known = ", ".join(host.name for host in await fleet.hosts() if host.state in _UP)
+            raise BadValue(f"there is no host {name or me.name!r} in the fleet; there are: {known or 'none'}")
+    finally:
+        await fleet.close()
+    return name or me.name
+
+
+async def hosts(home: Home, open_fleet: OpenFleet) -> list[HostView]:
+    """List the hosts of the fleet."""
+    fleet = open_fleet(require(home).address())
+    try:
+        await fleet.open()
+        return await fleet.hosts()
+    finally:
+        await fleet.close()
+
+
+def _checked(name: str) -> str:
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isascii() or not plain.isalnum():
+        raise BadValue(f"names and labels of hosts have letters, digits, '-', '_' and '.' (got {name!r})")
+    return name

@@ -1,0 +1,160 @@
+"""host, hosts: the fleet that this home belongs to, and the hosts in it."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.model.errors import BadValue
+from errands.text import Cell, Column, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any, TypeVar
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.text import Colour
+
+    T = TypeVar("T")
+
+MOST_SLOTS = 1000
+COLUMNS = (
+    Column(title="HOST"),
+    Column(title="STATE"),
+    Column(title="RUNS"),
+    Column(title="LABELS"),
+    Column(title="SEEN"),
+    Column(title="VERSION"),
+)
+_COLOURS: dict[str, Colour] = {"up": "green", "draining": "yellow", "gone": "red"}
+
+
+def join(context: Context, arguments: Arguments) -> int:
+    from errands.engine.fleet import member
+    from errands.frontends.cli.verbs.daemon import replace
+
+    engine = context.engine
+    me = _run(
+        member.join(
+            engine,
+            context.bootstrap.open_fleet,
+            arguments.url,
+            name=arguments.name or "",
+            labels=arguments.label or (),
+            slots=arguments.slots,
+        )
+    )
+    replace(context)
+    labels = f", labels {', '.join(me.labels)}" if me.labels else ""
+    context.say(f"this home is the host {me.name} of the fleet: {me.slots} slots{labels}")
+    context.say("see the others with: errands hosts")
+    return 0
+
+
+def leave(context: Context, arguments: Arguments) -> int:
+    from errands.engine.fleet import member
+    from errands.frontends.cli.verbs.daemon import replace
+
+    name = _run(member.leave(context.engine, context.bootstrap.open_fleet, is_forced=bool(arguments.force)))
+    replace(context)
+    context.say(f"the host {name} has left the fleet")
+    return 0
+
+
+def drain(context: Context, arguments: Arguments) -> int:
+    from errands.engine.fleet import member
+
+    wanted = not arguments.undo
+    name = _run(member.drain(context.home, context.bootstrap.open_fleet, arguments.name, wanted=wanted))
+    context.say(f"the host {name} {'takes no more runs' if wanted else 'takes runs again'}")
+    return 0
+
+
+def hosts(context: Context, arguments: Arguments) -> int:
+    from errands.engine.fleet import member
+    from errands.model.view import plain_value
+
+    found = _run(member.hosts(context.home, context.bootstrap.open_fleet))
+    if arguments.json:
+        for each in found:
+            facts = ("name", "state", "slots", "running", "seen", "version", "id", "epoch")
+            values = {name: plain_value(getattr(each, name)) for name in facts}
+            context.print_json({**values, "labels": list(each.labels)})
+        return 0
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            Cell(text=each.name, colour="bold"),
+            Cell(text=each.state, colour=_COLOURS.get(each.state, "")),
+            f"{each.running} of {each.slots}",
+            ", ".join(each.labels) or "-",
+            f"{each.seen:.0f} s ago",
+            each.version,
+        )
+        for each in found
+    ]
+    context.say(*table(COLUMNS, rows, context.look))
+    return 0
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    import asyncio
+
+    return asyncio.run(work)
+
+
+def _slots(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text) <= MOST_SLOTS:
+        raise BadValue(f"--slots must be a number from 0 to {MOST_SLOTS} (got {text!r})")
+    return int(text)
+
+
+VERBS = (
+    Verb(
+        name="host join",
+        summary="make this home a host of a fleet, which shares tasks through a PostgreSQL database",
+        run=join,
+        operands=(
+            Operand(
+                metavar="URL", help="postgresql://... of the database, or env:NAME of a variable with it"
+            ),
+        ),
+        options=(
+            Option(
+                flags=("--name",), metavar="NAME", help="the name of this host", default_text="its host name"
+            ),
+            Option(
+                flags=("--label",), metavar="LABEL", help="a label that tasks can choose it by", repeat=True
+            ),
+            Option(
+                flags=("--slots",),
+                metavar="N",
+                help="how many runs of other hosts it takes at once; 0: none",
+                convert=_slots,
+                default=4,
+            ),
+        ),
+        examples=(
+            ("errands host join postgresql://db.example/fleet --label gpu", "take runs that need a GPU"),
+            ("errands host join env:FLEET_URL --slots 0", "only hand out tasks"),
+        ),
+    ),
+    Verb(
+        name="host drain",
+        summary="let a host take no more runs; those that it has go on",
+        run=drain,
+        operands=(Operand(metavar="NAME", help="the host; default: this one", optional=True),),
+        options=(Option(flags=("--undo",), help="let it take runs again"),),
+    ),
+    Verb(
+        name="host leave",
+        summary="leave the fleet",
+        run=leave,
+        options=(Option(flags=("--force",), help="leave although runs are lost by it"),),
+    ),
+    Verb(
+        name="hosts",
+        summary="list the hosts of the fleet: their runs, labels, and when each was last heard of",
+        run=hosts,
+        options=(JSON,),
+    ),
+)

@@ -1,0 +1,77 @@
+"""The placement of a run: a file in its directory that says which host has it.
+
+The daemon writes it when it starts an attempt, and the host process adds what it learns from the fleet. It is
+one line in the form of the run record, replaced as a whole, so that every command can read it cheaply.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.record import evolve, record
+from errands.ports import rundir
+from errands.ports.own_file import open_file
+
+_WORD = "placed"
+_MOST = 1 << 20
+
+
+@record
+class Placement:
+    """Where an attempt at a run is: on the host `host`, once one has it.
+
+    A host that wants a person to approve it first says so: `asked` has its reasons, one a line, and `digest`
+    stands for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`.
+    """
+
+    attempt: int
+    host: str = ""
+    asked: str = ""
+    asked_on: str = ""
+    digest: str = ""
+
+
+def read(directory: str) -> Placement | None:
+    """Return the placement of a run; None for one that is not placed on another host."""
+    try:
+        file = open_file(f"{directory}/{rundir.PLACEMENT}")
+    except OSError:
+        return None
+    try:
+        lines = rundir.record_lines(os.read(file, _MOST))
+    finally:
+        os.close(file)
+    word, _, rest = (lines or [""])[0].partition(" ")
+    found = rundir.fields_of(rest)
+    if word != _WORD or not found.get("attempt", "").isdecimal():
+        return None
+    texts = {name: found.get(name, "") for name in ("host", "asked", "asked_on", "digest")}
+    return Placement(attempt=int(found["attempt"]), **texts)
+
+
+def write(directory: str, placement: Placement) -> None:
+    """Replace the placement of a run."""
+    facts: dict[str, str | int] = {
+        "attempt": placement.attempt,
+        "host": placement.host,
+        "asked": placement.asked,
+        "asked_on": placement.asked_on,
+        "digest": placement.digest,
+    }
+    path = f"{directory}/{rundir.PLACEMENT}"
+    file = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(file, rundir.record_line(_WORD, facts))
+    finally:
+        os.close(file)
+    os.replace(f"{path}.new", path)
+
+
+def begin(directory: str, *, attempt: int) -> None:
+    """Note that an attempt is to be carried out by another host; what was asked before it stays known."""
+    before = read(directory)
+    kept = (
+        Placement(attempt=attempt) if before is None else evolve(before, attempt=attempt, host="", asked="")
+    )
+    os.makedirs(directory, 0o700, exist_ok=True)
+    write(directory, kept)

@@ -1,0 +1,182 @@
+"""Two homes, two daemons, one PostgreSQL: a task of one home runs on the host of the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.runners.system import linux
+from tests.postgres import Server
+from tests.scenarios.fleet_homes import CAREFUL, FleetHome, TestFleet, eventually
+
+pytestmark = pytest.mark.spec("X12", "L3")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[TestFleet]:
+    fleet = TestFleet(tmp_path_factory.mktemp("fleet"), postgres)
+    yield fleet
+    fleet.close()
+
+
+@pytest.fixture(scope="module")
+def laptop(fleet: TestFleet) -> FleetHome:
+    """The home that has the tasks; it takes none."""
+    return fleet.add("laptop", "--slots", "0")
+
+
+@pytest.fixture(scope="module")
+def big(fleet: TestFleet, laptop: FleetHome) -> FleetHome:
+    """The host that runs them."""
+    return fleet.add("big", "--label", "gpu")
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A pipe that a command waits for with `read x < gate`."""
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return path
+
+
+def is_running(text: str) -> bool:
+    """Return whether a process has this text in its command line."""
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in words and b"pytest" not in words and linux.is_alive(int(pid)):
+            return True
+    return False
+
+
+def test_a_task_runs_on_the_host_with_its_label(laptop: FleetHome, big: FleetHome) -> None:
+    task = laptop.submit("gpu", "echo on $ERRANDS_HOME in $(pwd) with $WORD; exit 3", "--env", "WORD=it")
+
+    assert laptop.wait(task) == 3
+
+    view = laptop.view(task)
+    assert (view["state"], view["exit_code"], view["failure"]) == ("failed", 3, "exit")
+    assert (view["kind"], view["host"], view["runs_on"]) == ("remote", "gpu", "big")
+    assert laptop.say("logs", task) == f"on {big.home.path} in {laptop.work} with it\n"
+    assert view["output_lines"] == 1
+    assert view["duration"] is not None
+
+
+def test_a_task_waits_for_a_host_that_may_take_it(laptop: FleetHome, fleet: TestFleet) -> None:
+    task = laptop.submit("later", "echo done")
+    eventually(lambda: fleet.execute("select 1 from fleet.runs"), "the offer")
+    assert laptop.view(task)["state"] == "pending"
+    assert "waiting for a host" in laptop.say("ls")
+
+    fleet.add("later")
+
+    assert laptop.wait(task) == 0
+    assert laptop.view(task)["runs_on"] == "later"
+
+
+def test_output_is_followed_while_it_is_printed(laptop: FleetHome, big: FleetHome, gate: Path) -> None:
+    task = laptop.submit("big", f"echo first; read x < {gate}; echo second")
+
+    with subprocess.Popen(
+        laptop.words("logs", "--follow", task), env=laptop.environ, stdout=subprocess.PIPE, text=True
+    ) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "first\n"
+        assert laptop.view(task)["state"] == "running"
+        gate.write_text("\n")
+
+        assert follower.stdout.readline() == "second\n"
+        assert follower.wait(60) == 0
+
+
+def test_cancelling_a_task_ends_it_where_it_runs(laptop: FleetHome, big: FleetHome) -> None:
+    task = laptop.submit("big", "echo up; exec sleep 98765")
+    laptop.until(task, "running")
+    eventually(lambda: is_running("98765"), "the command")
+
+    laptop.say("cancel", task)
+
+    assert laptop.wait(task) == 143
+    assert laptop.view(task)["state"] == "cancelled"
+    assert not is_running("98765")
+
+
+def test_a_task_that_no_host_has_is_cancelled_at_once(laptop: FleetHome) -> None:
+    task = laptop.submit("nowhere", "echo no")
+
+    laptop.say("cancel", task)
+
+    assert laptop.until(task, "cancelled")["runs_on"] is None
+
+
+def test_its_host_asks_and_the_answer_at_home_counts_there(laptop: FleetHome, big: FleetHome) -> None:
+    printed = laptop.say("run", "--quiet", "--host", "big", "--", "sh", "-c", "echo $PPID > asked")
+    task = printed.split()[-1]
+    view = laptop.until(task, "proposed")
+    assert view["reasons"]
+    assert not (laptop.work / "asked").exists()
+
+    laptop.say("approve", task)
+
+    assert laptop.wait(task) == 0
+    assert (laptop.work / "asked").exists()
+    assert laptop.view(task)["runs_on"] == "big"
+    assert laptop.run("approve", task).returncode != 0
+
+
+@pytest.mark.spec("A10")
+def test_what_changed_since_it_was_approved_is_asked_about_again(laptop: FleetHome, big: FleetHome) -> None:
+    script = laptop.work / "script"
+    script.write_text("#!/bin/sh\necho one\n")
+    script.chmod(0o755)
+    task = laptop.say("run", "--quiet", "--host", "big", "--", "./script").split()[-1]
+    first = laptop.until(task, "proposed")
+    script.write_text("#!/bin/sh\necho two\n")
+
+    laptop.say("approve", task)
+
+    def asked_again() -> bool:
+        view = laptop.view(task)
+        return bool(view["state"] == "proposed" and view["approval"] != first["approval"])
+
+    eventually(asked_again, "another question")
+    laptop.say("approve", task)
+    assert laptop.wait(task) == 0
+    assert laptop.say("logs", task) == "two\n"
+
+
+def test_what_is_forbidden_on_the_host_is_refused(laptop: FleetHome, big: FleetHome) -> None:
+    big.config.write_text(f'{CAREFUL}deny = ["forbidden *"]\n')
+    big.kill_host_process()
+    task = laptop.say("run", "--quiet", "--yes", "--host", "big", "--", "forbidden", "word").split()[-1]
+
+    assert laptop.wait(task) == 1
+    assert "not allowed" in laptop.view(task)["error"]
+
+
+def test_what_is_forbidden_at_home_is_never_offered(laptop: FleetHome, big: FleetHome) -> None:
+    laptop.config.write_text(f'{CAREFUL}deny = ["forbidden *"]\n')
+
+    done = laptop.run("run", "--yes", "--host", "big", "--", "forbidden", "word")
+
+    assert done.returncode != 0
+    assert "not allowed" in done.stderr
+
+
+def test_a_directory_that_was_named_must_exist_on_the_host(
+    laptop: FleetHome, big: FleetHome, tmp_path: Path
+) -> None:
+    (tmp_path / "gone").mkdir()
+    task = laptop.submit("later", "pwd", "--cwd", str(tmp_path / "gone"), "--hold")
+    (tmp_path / "gone").rmdir()
+    laptop.say("edit", task, "--host", "big")
+    laptop.say("release", task)
+
+    assert laptop.wait(task) == 1
+    assert "no directory" in laptop.view(task)["error"]
