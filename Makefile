@@ -91,9 +91,10 @@ docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference
 	@$(BIN)/python -m errands.frontends.web.api.reference
 
-screenshots: $(VENV) ## Take the pictures of the web page anew
+screenshots: $(VENV) ## Take the pictures of the web page anew, and film an approval on a phone
 	-@tools/apt chromium
 	@$(BIN)/python tools/screenshots
+	@$(BIN)/python tools/film
 
 site: $(VENV) ## Build the documentation as a web site in build/site
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/site

@@ -106,6 +106,21 @@ def test_a_list_is_filtered_paged_and_counted(web: WebServer, tasks: dict[str, s
     assert (empty["rows"], empty["total"], empty["hidden"]) == ([], 0, first["total"])
 
 
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"until": "0001-01-01T00:02:00Z"},
+        {"since": "0187-01-28T00:03:00Z", "until": "0001-01-01T00:02:00Z"},
+        {"since": "9999-12-31T23:59:59Z"},
+        {"since": "0001-01-01T00:00:00+14:00", "until": "0001-01-01T00:00:00+14:00"},
+    ],
+)
+def test_a_timeline_that_ends_before_it_begins_is_refused(web: WebServer, window: dict[str, str]) -> None:
+    reply = web.get("/api/timeline", **window)
+    assert reply.status == 400, reply.body
+    assert "since must be before until" in reply.detail
+
+
 def test_light_rows_are_light(web: WebServer, tasks: dict[str, str]) -> None:
     rows = web.get("/api/light-tasks").json["rows"]
     assert [row["id"] for row in rows] == [row["id"] for row in web.get("/api/tasks").json["rows"]]

@@ -20,6 +20,7 @@ _MOST = 50
 _NEXT = 10
 _ROWS = 100
 _POINTS = 1000
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)  # nothing ran before, and long before there is no time at all
 
 
 def _time(call: Call, name: str, default: datetime) -> datetime:
@@ -70,7 +71,7 @@ def _coming(engine: Engine) -> list[dict[str, Any]]:
 def timeline(call: Call) -> Answer:
     engine, now = call.engine, datetime.now(UTC)
     until = _time(call, "until", now)
-    since = _time(call, "since", until - timedelta(hours=1))
+    since = _time(call, "since", until - timedelta(hours=1) if until > _FIRST else until)
     if since >= until:
         raise BadValue(f"since must be before until (got {plain_value(since)} and {plain_value(until)})")
     group = call.values["group"]
