@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,50 +17,11 @@ from errands.model.options.draft import Draft
 from errands.model.view import View
 from errands.ports.home import Home
 from tests.clients.opencode_session import waited_for
+from tests.clients.screen import Screen
 from tests.engine.daemons import Daemons
 from tests.frontends.cli.person import Person
 
 pytestmark = pytest.mark.spec("X9")
-_numbers = count(1)
-
-
-class Screen:
-    """A terminal of tmux, in which the viewer runs."""
-
-    def __init__(self, person: Person, *words: str) -> None:
-        tmux = shutil.which("tmux")
-        if tmux is None:
-            pytest.skip("tmux is not installed")
-        self._tmux = [tmux, "-L", f"errands-top-{os.getpid()}-{next(_numbers)}", "-f", os.devnull]
-        size = ["-x", "80", "-y", "24"]
-        environ = {**person.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        command = [sys.executable, "-m", "errands", *words]
-        self._call("new-session", "-d", *size, *command, cwd=person.cwd, env=environ)
-
-    def presses(self, *keys: str) -> None:
-        self._call("send-keys", *keys)
-
-    def types(self, text: str) -> None:
-        self._call("send-keys", "-l", text)
-        self._call("send-keys", "Enter")
-
-    def text(self) -> str:
-        done = subprocess.run(
-            [*self._tmux, "capture-pane", "-p"], capture_output=True, text=True, check=False
-        )
-        return done.stdout
-
-    def shows(self, *texts: str) -> None:
-        try:
-            waited_for(lambda: all(text in self.text() for text in texts))
-        except AssertionError:
-            raise AssertionError(f"{texts} did not appear:\n{self.text()}") from None
-
-    def close(self) -> None:
-        subprocess.run([*self._tmux, "kill-server"], capture_output=True, check=False)
-
-    def _call(self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
-        subprocess.run([*self._tmux, *words], cwd=cwd, env=env, check=True)
 
 
 @pytest.fixture
@@ -76,7 +34,7 @@ def engine(home: Home, daemons: Daemons) -> Iterator[Engine]:
 
 @pytest.fixture
 def screen(engine: Engine, home: Home, tmp_path: Path) -> Iterator[Screen]:
-    screen = Screen(Person(Path(home.path), tmp_path), "top")
+    screen = Screen(Person(Path(home.path), tmp_path), [sys.executable, "-m", "errands", "top"])
     try:
         screen.shows("● live")
         yield screen

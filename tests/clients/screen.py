@@ -1,0 +1,64 @@
+"""A program as a person sees it: on a terminal of 80 columns and 24 lines, in tmux."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.clients.opencode_session import waited_for
+from tests.frontends.cli.person import Person
+
+_numbers = count(1)
+
+
+class Screen:
+    def __init__(self, person: Person, command: Sequence[str]) -> None:
+        """Start a command in the person's directory."""
+        tmux = shutil.which("tmux")
+        if tmux is None:
+            pytest.skip("tmux is not installed")
+        self._tmux = [tmux, "-L", f"errands-screen-{os.getpid()}-{next(_numbers)}", "-f", os.devnull]
+        size = ["-x", "80", "-y", "24"]
+        environ = {**person.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        self._call("new-session", "-d", *size, *command, cwd=person.cwd, env=environ)
+
+    def presses(self, *keys: str) -> None:
+        self._call("send-keys", *keys)
+
+    def types(self, text: str) -> None:
+        self._call("send-keys", "-l", text)
+        self._call("send-keys", "Enter")
+
+    def prompts(self, text: str) -> None:
+        """Type lines as one prompt, and send it once all of it is there to be read."""
+        first, *others = text.splitlines()
+        self._call("send-keys", "-l", first)
+        for line in others:
+            self._call("send-keys", "C-j")
+            self._call("send-keys", "-l", line)
+        self.shows((others or [first])[-1])
+        self._call("send-keys", "Enter")
+
+    def text(self) -> str:
+        done = subprocess.run(
+            [*self._tmux, "capture-pane", "-p"], capture_output=True, text=True, check=False
+        )
+        return done.stdout
+
+    def shows(self, *texts: str) -> None:
+        try:
+            waited_for(lambda: all(text in self.text() for text in texts))
+        except AssertionError:
+            raise AssertionError(f"{texts} did not appear:\n{self.text()}") from None
+
+    def close(self) -> None:
+        subprocess.run([*self._tmux, "kill-server"], capture_output=True, check=False)
+
+    def _call(self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
+        subprocess.run([*self._tmux, *words], cwd=cwd, env=env, check=True)
