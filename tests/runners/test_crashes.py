@@ -332,6 +332,7 @@ async def test_a_missing_python_is_named(tmp_path: Path) -> None:
     assert endings[1].error == f"the supervisor of processes cannot be started with {python}"
 
 
+@pytest.mark.usefixtures("real_zygote")
 async def test_a_shim_uses_less_than_a_megabyte_of_private_memory(stage: Stage) -> None:
     runs = [stage.start("echo ready; exec sleep 1000") for _ in range(20)]
     for run in runs:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
+import select
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,11 +27,21 @@ _AT_START = ("PYTHON", "LANG", "LC_")  # variables that an interpreter reads whe
 
 
 def run(
-    words: Sequence[str], *, given: bytes, cwd: Path, environ: Mapping[str, str]
+    words: Sequence[str],
+    *,
+    given: bytes,
+    cwd: Path,
+    environ: Mapping[str, str],
+    frozen: tuple[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end; return what it printed and its exit code."""
-    request = json.dumps({"words": words, "cwd": str(cwd), "environ": dict(environ)}).encode()
-    if len(request) > loaded.LARGEST or _read_at_start(environ) != _read_at_start(os.environ):
+    """Run a command to its end; return what it printed and its exit code.
+
+    `frozen` are the moment at which time stands still for it, and what its ids are made of.
+    """
+    facts = {"words": words, "cwd": str(cwd), "environ": dict(environ), "frozen": frozen}
+    request = json.dumps(facts).encode()
+    reads_other = _read_at_start(environ) != _read_at_start(os.environ)
+    if frozen is None and (len(request) > loaded.LARGEST or reads_other):
         return subprocess.run(
             [*COMMAND, *words],
             input=given,
@@ -46,6 +60,31 @@ def run(
     said = _converse(write, given, {out: b"", err: b"", status: b""})
     code = int(said[status].split()[1])
     return subprocess.CompletedProcess([*COMMAND, *words], code, said[out], said[err])
+
+
+def run_on_terminal(
+    words: Sequence[str], *, columns: int, cwd: Path, environ: Mapping[str, str], frozen: tuple[str, str]
+) -> str:
+    """Run a command to its end on a terminal of its own, at one moment; return what the terminal got."""
+    facts = {"words": words, "cwd": str(cwd), "environ": dict(environ), "frozen": frozen, "on_terminal": True}
+    screen, its_screen = os.openpty()
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    status, its_report = os.pipe()
+    socket.send_fds(_loaded(), [json.dumps(facts).encode()], [its_screen, its_screen, its_screen, its_report])
+    for file in (its_screen, its_report):
+        os.close(file)
+    said, deadline = b"", time.monotonic() + WITHIN
+    while select.select([screen], [], [], max(0, deadline - time.monotonic()))[0]:
+        try:
+            said += os.read(screen, 65536)
+        except OSError:  # nothing has the terminal open any more
+            break
+    else:
+        raise AssertionError(f"it did not end within {WITHIN:g} s: {said!r}")
+    os.close(screen)
+    with open(status) as report:
+        report.read()  # to the end, or the loaded process could not write down the exit code
+    return said.decode()
 
 
 def _converse(write: int, given: bytes, said: dict[int, bytes]) -> dict[int, bytes]:

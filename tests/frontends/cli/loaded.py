@@ -6,6 +6,7 @@ with its own directory, environment, files and exit code; how much it would load
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
@@ -13,11 +14,13 @@ import select
 import signal
 import socket
 import sys
+import termios
 import time
 from importlib import import_module
 from typing import NoReturn
 
 from errands import __main__ as program
+from tests.frontends.cli.frozen import freeze
 
 MODULES = (
     "errands.bootstrap", "errands.config.keys", "errands.config.loader", "errands.engine.agents.sessions",
@@ -90,6 +93,11 @@ def _command(request: dict[str, object], files: list[int]) -> NoReturn:
     cwd = sys.path[0] = str(request["cwd"])
     os.chdir(cwd)
     sys.argv = [program.__file__, *request["words"]]  # type: ignore[misc]
+    if request.get("on_terminal"):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if request.get("frozen"):
+        freeze(*request["frozen"])  # type: ignore[misc]
     program.main()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from tests.frontends.cli.commands import COMMAND as COMMAND
 from tests.frontends.cli.commands import run
 
+PAUSE = 0.02  # seconds between two looks, each of which takes 13 ms of processor time
 STARTS = (("run",), ("restart",), ("template", "run"))
 
 
@@ -119,6 +120,7 @@ class Person:
         while time.monotonic() < deadline:
             if task_id in self.types("notices", "--peek", "--json", "--owner", owner).out:
                 return
+            time.sleep(PAUSE)
         raise AssertionError(f"there was no notice about {task_id}")
 
     def leaves(self) -> None:
@@ -132,3 +134,4 @@ class Person:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             yield self.sees(task_id)
+            time.sleep(PAUSE)

@@ -10,20 +10,17 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pexpect
-
 from errands import __version__
-from tests.frontends.cli.person import Person
+from tests.frontends.cli.commands import run, run_on_terminal
+from tests.frontends.cli.person import PAUSE, Person
 from tests.frontends.cli.terminal import plain
 
-FROZEN = [sys.executable, str(Path(__file__).with_name("frozen.py"))]
 MINUTE = 60
 CONFIG = """
 [lanes]
@@ -55,33 +52,15 @@ class Scene(Person):
 
     def does(self, *words: str, seed: str = "", code: int | None = 0) -> str:
         """Run a command without a terminal; return what it printed on standard output."""
-        done = subprocess.run(
-            [*FROZEN, *words],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            cwd=self.project,
-            env={**self.environ, **self._frozen(seed or " ".join(words))},
-            timeout=120,
-            check=False,
-        )
+        frozen = self._frozen(seed or " ".join(words))
+        done = run(words, given=b"", cwd=self.project, environ=self.environ, frozen=frozen)
         assert code is None or done.returncode == code, (words, done)
-        return done.stdout
+        return done.stdout.decode()
 
     def captures(self, *words: str, columns: int) -> str:
         """Run a command on a terminal; return what the terminal got, without what differs every time."""
-        child: pexpect.spawn[str] = pexpect.spawn(
-            FROZEN[0],
-            [*FROZEN[1:], *words],
-            env={**self.environ, **self._frozen(f"{columns} {' '.join(words)}")},
-            cwd=str(self.project),
-            dimensions=(24, columns),
-            encoding="utf-8",
-            timeout=120,
-        )
-        child.expect(pexpect.EOF)
-        said = child.before or ""
-        child.close()
+        frozen = self._frozen(f"{columns} {' '.join(words)}")
+        said = run_on_terminal(words, columns=columns, cwd=self.project, environ=self.environ, frozen=frozen)
         return self.masked(plain(said).replace("\r", ""))
 
     def masked(self, text: str) -> str:
@@ -103,8 +82,8 @@ class Scene(Person):
         super().leaves()
         shutil.rmtree(self.place, ignore_errors=True)
 
-    def _frozen(self, seed: str) -> dict[str, str]:
-        return {"FROZEN_AT": self.at.isoformat(), "FROZEN_SEED": seed}
+    def _frozen(self, seed: str) -> tuple[str, str]:
+        return self.at.isoformat(), seed
 
     def _starts(self, name: str, *words: str) -> str:
         return self.does("run", "-q", "--yes", "--name", name, *words).strip()
@@ -146,6 +125,7 @@ class Scene(Person):
         deadline = time.monotonic() + 120
         while text not in self.does("logs", task_id):
             assert time.monotonic() < deadline, f"{task_id} never printed {text}"
+            time.sleep(PAUSE)
 
     def _set_times(self) -> None:
         """Set the times of tasks and runs to round ones before the moment, the oldest first."""
