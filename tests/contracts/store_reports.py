@@ -150,6 +150,29 @@ class ReportContract:
         )  # fmt: skip
         assert len(store.bars(since=START, until=START + MINUTE, steps=1, group="name")) == 1
         assert store.bars(since=START + MINUTE, until=START + 2 * MINUTE, steps=9, group="batch") == []
+        claim(store, "shell")
+        bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane")
+        assert max(each.last for each in bars) == 59  # what still runs reaches the end, and not beyond
+
+    def test_slots_are_counted_by_their_outcome_and_that_of_their_run(self, store: Store) -> None:
+        task = stand(store)
+        with store:
+            run = store.add_run(task.id, cause="schedule", now=START).number
+        slots = [
+            Slot(slot=START, until=START, count=1, outcome="ran", at=START, run=run),
+            Slot(slot=START + MINUTE, until=START + 3 * MINUTE, count=3, outcome="skipped", at=START),
+            Slot(slot=START + 4 * MINUTE, until=START + 4 * MINUTE, count=1, outcome="skipped", at=START),
+            Slot(slot=START + 5 * MINUTE, until=START + 5 * MINUTE, count=1, outcome="missed", at=START),
+        ]
+        with store:
+            store.add_slots(task.id, slots)
+        assert store.slot_outcomes(task.id, since=START, until=START + 5 * MINUTE) == [
+            ("ran", "pending", 1),
+            ("skipped", None, 4),
+        ]
+        assert store.slot_outcomes(task.id, since=START + 5 * MINUTE, until=START + 6 * MINUTE) == [
+            ("missed", None, 1)
+        ]
 
     def test_the_latest_slots_of_all_schedules_are_read_at_once(self, store: Store) -> None:
         tasks = [stand(store, id=f"{name}-222222") for name in ("one", "two")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from errands.frontends.top.task.conversation_view import ConversationView
 from errands.frontends.top.task.log_text import CHUNK, LogText
 from errands.model.text.mask import Mask
 from errands.ports.home import Home
@@ -236,3 +237,52 @@ async def test_an_agent_is_resumed_by_typing_a_prompt(engine: TestEngine, home: 
         await viewer.types("say two")
         await viewer.shows("say two")
         await until(lambda: engine.engine.view(task.id).runs == 2)
+
+
+async def test_the_output_takes_the_whole_screen(engine: TestEngine, home: Home) -> None:
+    task = await engine.finished("seq 100")
+    async with viewing(home) as viewer:
+        await opened(viewer, task.id)
+        await viewer.shows("100", " runs ")
+        await viewer.press("z")
+        await viewer.hides(" runs ")
+        assert "errands" not in viewer.screen
+        assert len([line for line in viewer.lines if line.isdecimal()]) == 23
+        await viewer.press("escape")
+        await viewer.shows(" runs ", "errands", "100")
+
+
+async def test_calls_of_an_agent_are_folded_and_lead_to_their_tasks(engine: TestEngine, home: Home) -> None:
+    task = await engine.answered("run `echo one` and `printf 'two\\nlines\\n'; exit 3`")
+    async with viewing(home) as viewer:
+        await opened(viewer, task.id)
+        await viewer.shows("asked", "▸ command  echo one", "▸ command  printf", "answered")
+        assert "── result" not in viewer.screen
+        calls = [number for number, line in enumerate(viewer.lines) if line.startswith("▸ command")]
+        await viewer.press("g", *["j"] * (calls[0] - 5), "enter")
+        await viewer.shows("▾ command  echo one", "it started echo-", "── result", "▸ command  printf")
+        await viewer.press("j", "j", "enter")
+        child = await viewer.shows("✓ completed", "echo one", "output")
+        assert child.split("\n")[2].startswith("echo-")
+        await viewer.press("escape")
+        await viewer.shows("▸ command  echo one", f"{task.id}  ✓ completed")
+        assert await viewer.pilot.click(ConversationView, offset=(3, calls[1] - 5))
+        assert await viewer.pilot.click(ConversationView, offset=(3, calls[1] - 5))
+        await viewer.shows("▾ command  printf", "exit 3", "lines")
+
+
+async def test_a_new_task_is_started_and_opened(engine: TestEngine, home: Home) -> None:
+    async with viewing(home) as viewer:
+        await viewer.press("o")
+        await viewer.shows("new task:")
+        await viewer.types("echo from here")
+        await viewer.shows("started echo-", "✓ completed", "from here")
+        await viewer.press("o")
+        await viewer.types("rm -rf build")
+        await viewer.shows("it waits for your answer", "Start it?")
+        await viewer.press("i")
+        await viewer.types("> `echo asked`")
+        await viewer.shows("conversation", "asked", "answered")
+        await viewer.press("o")
+        await viewer.types("exit (")
+        await viewer.shows("syntax")

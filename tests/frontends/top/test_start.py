@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from tests.frontends.cli.terminal import Terminal, ended
 from tests.frontends.top.viewer import viewing
 
 pytestmark = pytest.mark.spec("X9")
+_COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 MISSING = "raise ModuleNotFoundError(\"No module named 'textual'\", name='textual')\n"
 
 
@@ -84,3 +87,29 @@ def test_the_limits_of_a_silent_daemon_are_below_what_is_promised() -> None:
     assert hub.QUIET < hub.DEAD
     assert hub.DEAD + hub.GATHER + REFRESH + 1 < 25  # the bars are drawn once a second
     assert hub.CONNECT + hub.GATHER + REFRESH < 2
+
+
+def test_without_colours_nothing_is_coloured(home: Home, daemons: Daemons, tmp_path: Path) -> None:
+    daemons.start()
+    client = open_client(home)
+    failed = client.submit(Draft(command="exit 3", consent="yes"))
+    wait(client, [failed.id])
+    client.close()
+    coloured, plain = (
+        _shown(Terminal(Person(Path(home.path), tmp_path)), failed.id, setting)
+        for setting in ("COLORTERM", "NO_COLOR")
+    )
+
+    assert _COLOUR.search(coloured)
+    assert not _COLOUR.search(plain)
+    assert re.search(r"\x1b\[(?:1;)?7[;m]", plain)  # the chosen row is reversed
+
+
+def _shown(terminal: Terminal, text: str, setting: str) -> str:
+    """Return everything that the viewer draws until it shows a text and is left."""
+    session = terminal.types("top", columns=80, cwd=None, **{setting: "1"})
+    session.logfile_read = drawn = io.StringIO()
+    session.expect(text)
+    session.send("q")
+    assert ended(session)[1] == 0
+    return drawn.getvalue()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import MouseScrollUp
 
+from errands.frontends.top.task.log_view import LogView
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.testing.engines import TestEngine, until
@@ -89,3 +91,39 @@ async def test_a_thousand_tasks_are_drawn_by_line(engine: TestEngine, home: Home
         await viewer.shows(views[0].id)
         drawn = len(viewer.app.query("*"))
         assert drawn < 40
+
+
+async def test_the_mouse_chooses_opens_scrolls_and_changes_the_view(engine: TestEngine, home: Home) -> None:
+    tasks = [await engine.finished("seq 1000", name=f"count{number}") for number in range(3)]
+    async with viewing(home) as viewer:
+        assert await viewer.pilot.click("#tabs", offset=(9, 0))
+        await viewer.shows(*(task.id for task in tasks))
+        assert await viewer.pilot.click("#tasks", offset=(5, 1))
+        await viewer.shows(f"{tasks[1].id} output")
+        assert not viewer.app.has_task
+        assert await viewer.pilot.click("#tasks", offset=(5, 1))
+        await viewer.shows(f"{tasks[1].id}  ✓ completed", "1000", "follow")
+        viewer.app.task_view.output.post_message(_wheel_up(viewer.app.task_view.output))
+        await viewer.hides("follow ·")
+        assert not viewer.app.task_view.output.is_following
+        assert await viewer.pilot.click("#parts", offset=(11, 0))
+        await viewer.shows("submit")
+        assert viewer.app.task_view.part == "runs"
+
+
+def _wheel_up(widget: LogView) -> MouseScrollUp:
+    return MouseScrollUp(
+        widget, x=1, y=1, delta_x=0, delta_y=-1, button=0, shift=False, meta=False, ctrl=False
+    )
+
+
+async def test_what_is_on_the_screen_is_copied(engine: TestEngine, home: Home) -> None:
+    task = await engine.finished("printf '\\033[31mred\\033[0m one\\nline two\\n'")
+    async with viewing(home) as viewer:
+        await viewer.press("2")
+        await viewer.shows(task.id)
+        await viewer.press("enter")
+        await viewer.shows("line two")
+        await viewer.press("C")
+        await viewer.shows("copied what is on the screen")
+        assert viewer.app.clipboard == "red one\nline two"

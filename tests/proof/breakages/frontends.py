@@ -88,6 +88,31 @@ BREAKAGES = [
     ),
     Breakage(
         "X9",
+        "the wheel of the mouse does not scroll",
+        file="frontends/top/line_view.py",
+        old="        self.move(-self.wheel)\n",
+        new="",
+        test="frontends/top/test_tasks.py::test_the_mouse_chooses_opens_scrolls_and_changes_the_view",
+    ),
+    Breakage(
+        "X9",
+        "a call of an agent cannot be unfolded",
+        file="frontends/top/task/conversation_view.py",
+        old="            self._unfolded ^= {name}\n",
+        new="",
+        test="frontends/top/test_output.py::test_calls_of_an_agent_are_folded_and_lead_to_their_tasks",
+    ),
+    Breakage(
+        "X9",
+        "the timeline does not show what comes",
+        file="frontends/top/lists/other.py",
+        old="        self._look_ahead(at)\n",
+        new="",
+        test="frontends/top/test_other_lists.py::"
+        "test_the_timeline_shows_what_comes_and_a_task_among_those_of_its_name",
+    ),
+    Breakage(
+        "X9",
         "a cancel does not ask",
         file="frontends/top/keyboard.py",
         old="self._confirmed = lambda: act(ids)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 from errands.engine.text_mask import TextMask
 from errands.model.errors import BadValue
@@ -11,10 +12,11 @@ from errands.model.text.sanitise import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from errands.engine.core import EngineCore
-    from errands.model.schedule.slot_record import Slot
+    from errands.model.schedule.slot_record import Slot, SlotOutcome
     from errands.model.states import RunState
     from errands.ports.store import Query
     from errands.ports.store.reports import Bar, EndedRun, Group, TaskRow
@@ -70,6 +72,13 @@ class Reports:
     def recent_slots(self, *, limit: int = 20) -> dict[str, list[Slot]]:
         """Return what became of the latest slots of every recurring task, newest first."""
         return self._core.store.recent_slots(limit=limit)
+
+    def slot_days(
+        self, task_id: str, days: Sequence[datetime]
+    ) -> list[list[tuple[SlotOutcome, RunState | None, int]]]:
+        """Count the slots of a recurring task between each of these times and the next one, by outcome."""
+        store, task_id = self._core.store, self._core.resolve(task_id)
+        return [store.slot_outcomes(task_id, since=since, until=until) for since, until in pairwise(days)]
 
 
 def _short(text: str, most: int) -> str:

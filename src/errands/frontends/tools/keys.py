@@ -99,6 +99,13 @@ KEYS: tuple[Key, ...] = (
         label="find",
         help="filter a list, or find a text in output",
     ),
+    Key(
+        action="new",
+        keys=("o", "i"),
+        place="everywhere",
+        label="new",
+        help="start a new task: a command or, after >, a prompt for an agent",
+    ),
     Key(action="select", keys=("x",), place="list", label="select", help="select a task, or not"),
     Key(
         action="select_all",
@@ -130,7 +137,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         action="group",
-        keys=("o",),
+        keys=("l",),
         place="list",
         label="group",
         help="in Timeline: one row for each lane, name or batch",
@@ -184,6 +191,34 @@ KEYS: tuple[Key, ...] = (
     Key(
         action="send", keys=("s",), place="task", label="send", help="send a line of input to a running task"
     ),
+    Key(
+        action="timeline_here",
+        keys=("t",),
+        place="task",
+        label="",
+        help="show the task in Timeline, among those of its name",
+    ),
+    Key(
+        action="unfold",
+        keys=("enter",),
+        place="task",
+        label="",
+        help="in a conversation: show or hide a call, or open the task that it started",
+    ),
+    Key(
+        action="earlier_month",
+        keys=("[",),
+        place="task",
+        label="",
+        help="in the calendar of a schedule: show the month before",
+    ),
+    Key(
+        action="later_month",
+        keys=("]",),
+        place="task",
+        label="",
+        help="in the calendar of a schedule: show the month after",
+    ),
     Key(action="clear", keys=("D",), place="task", label="", help="remove what has ended (asks)"),
     Key(
         action="follow",
@@ -191,6 +226,13 @@ KEYS: tuple[Key, ...] = (
         place="log",
         label="follow",
         help="follow new output, or stop; scrolling up stops it, the end starts it again",
+    ),
+    Key(
+        action="whole_screen",
+        keys=("z",),
+        place="log",
+        label="zoom",
+        help="show the output on the whole screen, or not",
     ),
     Key(action="wrap", keys=("w",), place="log", label="wrap", help="wrap long lines, or not"),
     Key(action="next_match", keys=("n",), place="log", label="", help="go to the next match"),

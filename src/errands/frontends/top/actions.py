@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 from errands.engine.actor import actor
@@ -9,6 +10,7 @@ from errands.engine.approval.answers import answers_to
 from errands.engine.engine import Engine
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.errors import ErrandsError, StoreError
+from errands.model.options.draft import Draft
 from errands.model.text.answers import NO, ONCE, Answer, reach
 from errands.model.view import View
 from errands.text import plural
@@ -55,6 +57,18 @@ class Actions:
     def resume(self, task_id: str, prompt: str) -> str:
         self._engine.sessions.resume(task_id, prompt)
         return f"asked {task_id}"
+
+    def start(self, text: str) -> tuple[View, str]:
+        """Start a command, or after `>` a prompt, in the directory of the viewer; it is judged like any."""
+        prompt = text.strip().removeprefix(">").strip()
+        if text.strip().startswith(">"):
+            draft = Draft(prompt=prompt, cwd=os.getcwd(), door=DOOR)
+            view = self._engine.sessions.ask(draft)
+        else:
+            view = self._engine.submit(Draft(command=text.strip(), cwd=os.getcwd(), door=DOOR))
+        if view.state == "proposed":
+            return view, "it waits for your answer: read all of it; then y approves and n rejects"
+        return view, f"started {view.id}"
 
     def send(self, task_id: str, text: str) -> str:
         self._engine.send(task_id, text.encode("utf-8", "replace") + b"\n")

@@ -8,6 +8,7 @@ from textual.widgets import Input
 from errands.engine.engine import Engine
 from errands.frontends.top.keyboard import Keyboard
 from errands.frontends.top.screen import TopScreen
+from errands.frontends.top.task.conversation_view import ConversationView
 from errands.frontends.top.words import Words
 from errands.text import Look
 
@@ -27,6 +28,11 @@ class TopApp(TopScreen):
 
     def on_rows_opened(self) -> None:
         self._keyboard.do("open")
+
+    def on_conversation_view_opened(self, event: ConversationView.Opened) -> None:
+        assert self.task_view.subject is not None
+        self.trail.append(self.task_view.subject.id)
+        self.open_task(event.task_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self._keyboard.entered(event.value)

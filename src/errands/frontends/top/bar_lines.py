@@ -9,7 +9,7 @@ from errands.frontends.tools.keys import KEYS, PLACES, VIEWS
 from errands.frontends.top.feed import NowFacts
 from errands.frontends.top.line_view import Line
 from errands.model.text.sanitise import line as safe
-from errands.text import pad, plural
+from errands.text import pad, plural, wrap
 
 ROOMY = 60  # columns from which everything has its whole name
 
@@ -53,24 +53,27 @@ def filter_line(wanted: str, shown: int, total: int, selected: int) -> Line:
     return [*line, (f"{total:,}", "dim")]
 
 
-def key_line(actions: Sequence[str]) -> Line:
-    """List the keys of actions."""
+def key_line(actions: Sequence[str], columns: int = 1000) -> Line:
+    """List the keys of actions, as many as fit."""
     line: Line = []
     for action in actions:
         key = next(each for each in KEYS if each.action == action)
         name = {"escape": "esc"}.get(key.keys[0], key.keys[0])
+        columns -= len(name) + len(key.label) + 3
+        if columns < 0:
+            break
         line += [(name, "bold"), (f" {key.label}  ", "dim")]
     return line
 
 
-def help_lines() -> list[Line]:
+def help_lines(columns: int) -> list[Line]:
     """List all keys, by where they work."""
     lines: list[Line] = []
     for place, title in PLACES.items():
         lines.append([(title[0].upper() + title[1:], "bold")])
-        lines += [
-            [("  " + pad(" ".join(key.keys), 18), "cyan"), (key.help, "")]
-            for key in KEYS
-            if key.place == place
-        ]
+        for key in KEYS:
+            if key.place == place:
+                first, *rest = wrap(key.help, max(columns - 20, 12))
+                lines.append([("  " + pad(" ".join(key.keys), 18), "cyan"), (first, "")])
+                lines += [[(" " * 20 + each, "")] for each in rest]
     return lines

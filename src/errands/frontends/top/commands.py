@@ -58,10 +58,34 @@ class Commands:
         if view is not None:
             self._app.open_task(view.id)
 
+    def _unfold(self) -> None:
+        view = self._app.task_view
+        if self._app.has_task and view.part == "conversation":
+            view.conversation.unfold()
+
+    def _earlier_month(self) -> None:
+        self._app.task_view.step_month(-1)
+
+    def _later_month(self) -> None:
+        self._app.task_view.step_month(1)
+
+    def _whole_screen(self) -> None:
+        self._app.is_whole = not self._app.is_whole
+
+    def _timeline_here(self) -> None:
+        app = self._app
+        view = app.task_view.subject if app.has_task else app.chosen_view()
+        if view is not None:
+            app.show_in_timeline(view)
+
     def _back(self) -> None:
         app = self._app
         app.say("")
-        if app.has_help or app.has_task:
+        if app.is_whole:
+            app.is_whole = False
+        elif app.has_task and app.trail:
+            app.open_task(app.trail.pop())
+        elif app.has_help or app.has_task:
             app.show_view(app.view)
         elif app.rows.selected:
             app.rows.selected.clear()

@@ -73,11 +73,11 @@ class Keyboard(Commands):
             task = app.task_view.subject
             found = [] if task is None else _of_task(task)
             if app.task_view.part == "output":
-                found += ["follow", "find", "error", "wrap", "copy"]
+                found += ["follow", "find", "error", "wrap", "copy", "whole_screen"]
             return [_ACTIONS.get(each, each) for each in (*found, "next_part", "back")]
         view = app.chosen_view()
         found = [] if view is None else ["open", *_of_task(view)]
-        return [*found, *_MORE[app.view], "find"]
+        return [*found, *_MORE[app.view], "find", "new"]
 
     def _targets(self) -> list[str]:
         """Return the tasks that an action is for: the open one, the selected ones, or the chosen one."""
@@ -114,6 +114,14 @@ class Keyboard(Commands):
         ids = self._targets()
         if len(ids) == 1:
             self._ask(f"prompt for {ids[0]}:", lambda text: self._app.actions.resume(ids[0], text), must=True)
+
+    def _new(self) -> None:
+        self._ask("new task: a command or, after >, a prompt for an agent:", self._start, must=True)
+
+    def _start(self, text: str) -> str:
+        view, said = self._app.actions.start(text)
+        self._app.open_task(view.id)
+        return said
 
     def _send(self) -> None:
         ids = self._targets()

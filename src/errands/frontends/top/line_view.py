@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -93,6 +94,7 @@ class LineView(ScrollView):
     LineView { scrollbar-size: 0 0; background: ansi_default; overflow-x: hidden; overflow-y: hidden; }
     """
     can_focus = False
+    wheel = 3  # rows that the wheel of the mouse moves
 
     def __init__(self, look: Look, *, id: str) -> None:
         super().__init__(id=id)
@@ -135,6 +137,14 @@ class LineView(ScrollView):
 
     def move(self, rows: int) -> None:
         self.go_to(self.top + rows)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.move(self.wheel)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.move(-self.wheel)
 
     def render_line(self, y: int) -> Strip:
         number = self.top + y

@@ -25,9 +25,10 @@ from errands.frontends.top.bar_lines import (
     view_line,
 )
 from errands.frontends.top.feed import Feed, NowFacts, needs_answer
-from errands.frontends.top.line_view import Line, TextView
+from errands.frontends.top.line_view import Line, TextView, plain
 from errands.frontends.top.lists.now import now_entries
 from errands.frontends.top.lists.other import LaneList, ScheduleList, Timeline
+from errands.frontends.top.lists.preview import Preview
 from errands.frontends.top.lists.rows import Rows, task_line
 from errands.frontends.top.lists.tasks import TaskList
 from errands.frontends.top.task.task_view import TaskView
@@ -35,7 +36,7 @@ from errands.frontends.top.words import Words
 from errands.model.errors import ErrandsError
 from errands.model.text.sanitise import line as safe
 from errands.model.view import View
-from errands.text import Look, wrap
+from errands.text import Look, width, wrap
 
 REFRESH = 0.05  # seconds in which changes are gathered before they are drawn
 REREAD = 2.0  # seconds between two readings of the whole list
@@ -65,6 +66,7 @@ class TopScreen(App[int]):
         self.schedules = ScheduleList(engine, look)
         self.lanes = LaneList(engine, look)
         self.view = "now"
+        self.trail: list[str] = []  # the tasks from which the open one was opened
         self._facts: NowFacts | None = None
         self._changes: Changes | None = None
         self._has_heard = False
@@ -77,12 +79,10 @@ class TopScreen(App[int]):
         self._title = Bar(look, id="title")
         self._tabs = Bar(look, id="tabs")
         self._keys = Bar(look, id="keys")
-        self._rule = Bar(look, id="rule")
-        self._tail = TextView(look, id="tail")
         self._said = TextView(look, id="said")
         self.help = TextView(look, id="help")
         self._lists = Container(id="lists")
-        self._preview = Container(id="preview")
+        self._preview = Preview(self.feed, look, id="preview")
         self._entry = Container(id="entry")
         self._typed = Input(id="typed", compact=True)
         self.task_view = TaskView(self.feed, self.actions, words, look, id="task")
@@ -101,9 +101,7 @@ class TopScreen(App[int]):
         yield self._tabs
         with self._lists:
             yield from self.all_rows.values()
-            with self._preview:
-                yield self._rule
-                yield self._tail
+            yield self._preview
         yield self.task_view
         yield self.help
         yield self._said
@@ -139,11 +137,30 @@ class TopScreen(App[int]):
     def show_view(self, view: str) -> None:
         """Show one of the lists."""
         self.view = view
+        self.trail.clear()
+        self.is_whole = False
         self.task_view.display = self.help.display = False
         self._lists.display = True
         for name, each in self.all_rows.items():
             each.display = name == view
         self.refresh_now()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the output has the whole screen."""
+        return self.screen.has_class("whole")
+
+    @is_whole.setter
+    def is_whole(self, wanted: bool) -> None:
+        self.screen.set_class(wanted, "whole")
+
+    def show_in_timeline(self, view: View) -> None:
+        """Show a task among those of its name, in a window that its latest run is in."""
+        latest = view.latest
+        since = latest.started_at or latest.completed_at or view.created_at
+        self.timeline.show_name(since, self.feed.now())
+        self.show_view("timeline")
+        self.rows.choose(f"group {view.name}")
 
     def open_task(self, task_id: str, part: str | None = None) -> None:
         if not self.task_view.open(task_id, part):
@@ -160,7 +177,7 @@ class TopScreen(App[int]):
     def show_help(self) -> None:
         self._lists.display = self.task_view.display = False
         self.help.display = True
-        self.help.set_lines(help_lines())
+        self.help.set_lines(help_lines(self.size.width))
         self.draw_bars()
 
     # Changes.
@@ -296,7 +313,8 @@ class TopScreen(App[int]):
         self._title.set_line(title, [*counts, *self._liveness()])
         tabs, names = view_line("" if self.has_help else self.view, columns)
         self._tabs.set_line(tabs, self._filter(), names)
-        self._keys.set_line(key_line(self.offered()), key_line(("keys", "leave")))
+        last = key_line(("keys", "leave"))
+        self._keys.set_line(key_line(self.offered(), columns - width(plain(last))), last)
 
     def _liveness(self) -> Line:
         if self._changes is None or not self._has_heard:
@@ -332,21 +350,7 @@ class TopScreen(App[int]):
     def _show_preview(self) -> None:
         """Show the end of what the chosen task has printed."""
         self._previewing = None
-        tail, rule = self._tail, self._rule
-        view = self.chosen_view()
-        dash = self.look.sign("─", "-")
-        if view is None:
-            rule.set_line([(dash * tail.columns, "dim")])
-            tail.set_lines([])
-            return
-        title = "would run" if needs_answer(view) else "output"
-        head = f"{dash * 2} {view.id} {title} "
-        rule.set_line([(head + dash * max(tail.columns - len(head), 0), "dim")])
-        if needs_answer(view):
-            lines = [safe(each) for each in view.command.split("\n")][: tail.height]
-        else:
-            lines = self.feed.tail(view.id, tail.height)
-        tail.set_lines([[(each, "")] for each in lines[-tail.height :]])
+        self._preview.show(self.chosen_view())
 
     # Input.
 

@@ -9,8 +9,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from errands.model.states import SIGNS
 from errands.model.view import RunView, View
-from errands.text import Look
+from errands.text import STATES, Look
+
+
+def sign_of(state: str, look: Look) -> tuple[str, str]:
+    """Return the sign of a state and its colour; what comes must not look like what runs."""
+    plain, colour = STATES.get(state, (".", ""))
+    if state == "active":
+        return look.sign("○", "o"), colour
+    return look.sign(SIGNS.get(state, "·"), plain), colour
 
 
 class Words(Protocol):

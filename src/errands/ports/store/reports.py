@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Literal, Protocol
 
-    from errands.model.schedule.slot_record import Slot
+    from errands.model.schedule.slot_record import Slot, SlotOutcome
     from errands.model.states import RunState
     from errands.ports.store import Query
 
@@ -119,6 +119,11 @@ if TYPE_CHECKING:
 
         def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
             """Return the latest records of slots of every recurring task that has not ended, newest first."""
+
+        def slot_outcomes(
+            self, task_id: str, *, since: datetime, until: datetime
+        ) -> list[tuple[SlotOutcome, RunState | None, int]]:
+            """Count the slots from a time to another one by what became of them, and of their run."""
 
         def ended_runs(self, *, since: datetime, name: str | None, limit: int) -> list[EndedRun]:
             """Return the latest runs that ended since a time, oldest first: all, or of tasks of a name."""

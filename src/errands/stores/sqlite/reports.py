@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from errands.model.schedule.slot_record import SlotOutcome
     from errands.model.states import RunState
     from errands.ports.store import Query
     from errands.ports.store.reports import Group
@@ -118,13 +119,13 @@ class ReportRows(ViewRows):
             FROM (
                 SELECT {_GROUPS[group]} AS grp, tasks.id AS id, runs.started_at AS began,
                        runs.completed_at AS ended, CASE runs.state {ranks} END AS rank,
-                       (max(runs.started_at, :start) - :start) / :step AS low,
-                       (min(coalesce(runs.completed_at, :end), :end) - :start) / :step AS high
+                       min((max(runs.started_at, :start) - :start) / :step, :last) AS low,
+                       min((coalesce(runs.completed_at, :end) - :start) / :step, :last) AS high
                 FROM seen CROSS JOIN runs ON runs.seq = seen.seq CROSS JOIN tasks ON tasks.seq = runs.task
                 WHERE runs.started_at < :end
             ) GROUP BY grp, low, high ORDER BY grp, low, high
             """,
-            {"start": start, "end": end, "step": step},
+            {"start": start, "end": end, "step": step, "last": steps - 1},
         )
         return _merged([Bar(
             group=grp, first=low, last=high, runs=count, state=_RANKS[rank], started_at=moment(began),
@@ -194,6 +195,19 @@ class ReportRows(ViewRows):
                 at=moment(at),
             ))  # fmt: skip
         return found
+
+    def slot_outcomes(
+        self, task_id: str, *, since: datetime, until: datetime
+    ) -> list[tuple[SlotOutcome, RunState | None, int]]:
+        rows = self.db.read(
+            """
+            SELECT slots.outcome, runs.state, sum(slots.count) FROM slots
+            LEFT JOIN runs ON runs.task = slots.task AND runs.number = slots.run
+            WHERE slots.task = ? AND slots.slot >= ? AND slots.slot < ? GROUP BY 1, 2 ORDER BY 1, 2
+            """,
+            (self.task_seq(task_id), micros(since), micros(until)),
+        )
+        return [(outcome, state, count) for outcome, state, count in rows]
 
     def run_totals(self) -> list[RunTotal]:
         rows = self.db.read("SELECT kind, lane, state, failure, le, n, seconds FROM run_totals")

@@ -27,6 +27,8 @@ WINDOWS = (
     timedelta(days=1),
     timedelta(days=7),
 )
+_FUTURE = 7  # one of so many columns shows what comes
+_MOST_COMING = 200  # slots of each schedule
 _NAMES = 18  # columns of the names beside a timeline, at most
 _STREAK = 20  # slots that are shown of each schedule
 _OUTCOMES = {
@@ -40,7 +42,7 @@ _OUTCOMES = {
 
 
 class Timeline:
-    """What ran in a window up to now, in one row for each lane, name or batch."""
+    """What ran in a window up to now and what comes soon, in one row for each lane, name or batch."""
 
     def __init__(self, engine: Engine, look: Look) -> None:
         self._engine = engine
@@ -48,7 +50,9 @@ class Timeline:
         self._bars: dict[str, list[Bar]] = {}
         self._window = 1
         self._group = 0
-        self._steps = 1
+        self._steps = self._later = 1  # columns before and after now
+        self._coming: dict[str, dict[int, str]] = {}  # the tasks of each row by the column of their slot
+        self._preview: dict[tuple[str, datetime], list[datetime]] = {}
 
     @property
     def group(self) -> Group:
@@ -61,28 +65,62 @@ class Timeline:
     def next_group(self) -> None:
         self._group = (self._group + 1) % len(_GROUPS)
 
+    def show_name(self, since: datetime, at: datetime) -> None:
+        """Take a row for each name, and the shortest window that reaches back to a time."""
+        self._group = _GROUPS.index("name")
+        self._window = next((n for n, each in enumerate(WINDOWS) if at - since < each), len(WINDOWS) - 1)
+
     def entries(self, columns: int, at: datetime) -> list[Entry]:
         names = min(_NAMES, columns // 3)
-        self._steps = max(columns - names - 3, 1)
+        self._later = max((columns - names) // _FUTURE, 1)
+        self._steps = max(columns - names - 4 - self._later, 1)
         since = at - WINDOWS[self._window]
         group = self.group
         found = self._engine.reports.timeline(since=since, until=at, steps=self._steps, group=group)
         self._bars = {}
         for bar in found:
             self._bars.setdefault(bar.group or "", []).append(bar)
+        self._look_ahead(at)
         window = spoken(WINDOWS[self._window])
         left = f"the last {window}, by {group}"
-        if not self._bars:
+        rows = list(dict.fromkeys((*self._bars, *self._coming)))
+        if not rows:
             return [[(f"Nothing ran in {left}; - shows more.", "dim")]]
-        scale = f"{since.astimezone():%d %b %H:%M}"
-        gap = max(columns - width(left) - width(scale) - 8, 1)
-        heading: Line = [(left, "bold"), (f"  from {scale}".rjust(gap + width(scale)), "dim")]
-        return [heading, *(f"group {each}" for each in self._bars)]
+        return [self._heading(left, since, names), *(f"group {each}" for each in rows)]
+
+    def _heading(self, left: str, since: datetime, names: int) -> Line:
+        """Say what is shown, from when, and where now is."""
+        scale = f"from {since.astimezone():%d %b %H:%M}"
+        room = names + 2 + self._steps - width(left) - 2
+        text = (
+            pad(clip(scale, max(room, 0)), max(room, 0), right=True) if width(scale) <= room else " " * room
+        )
+        return [(f"{left}  ", "bold"), (text, "dim"), (self._look.sign("│", "|"), "cyan"), (" now", "dim")]
+
+    def _look_ahead(self, at: datetime) -> None:
+        """Find the slots that come within as much time as there are columns for."""
+        span = WINDOWS[self._window] / self._steps  # of a column
+        until = at + span * self._later
+        self._coming = {}
+        known, self._preview = self._preview, {}
+        for view in self._engine.list(Query(states=("active",))):
+            first = None if view.standing is None else view.standing.next_at
+            if first is None or first >= until:
+                continue
+            key = (view.id, first)
+            self._preview[key] = known.get(key) or self._engine.schedules.coming(view.id, _MOST_COMING)
+            row = {"lane": view.lane, "name": view.name, "batch": view.batch or ""}[self.group]
+            for each in self._preview[key]:
+                if at <= each < until:
+                    self._coming.setdefault(row, {}).setdefault(int((each - at) / span), view.id)
 
     def task_of(self, entry: str) -> str:
-        """Return the task of the latest bar of a row."""
-        bars = self._bars.get(entry.removeprefix("group "))
-        return max(bars, key=lambda bar: bar.ended_at).task_id if bars else ""
+        """Return the task of the latest bar of a row, or the one that comes first."""
+        name = entry.removeprefix("group ")
+        if bars := self._bars.get(name):
+            return max(bars, key=lambda bar: bar.ended_at).task_id
+        coming = self._coming.get(name)
+        return coming[min(coming)] if coming else ""
 
     def draw(self, entry: str, columns: int) -> Line:
         name = entry.removeprefix("group ")
@@ -105,6 +143,10 @@ class Timeline:
             line.append((text, colour))
             at = last + 1
         line.append((self._look.sign("·", ".") * max(self._steps - at, 0), "dim"))
+        line.append((self._look.sign("│", "|"), "cyan"))
+        coming = self._coming.get(name, {})
+        signs = (self._look.sign("◇", "o") if each in coming else " " for each in range(self._later))
+        line.append(("".join(signs), "yellow"))
         return line
 
 

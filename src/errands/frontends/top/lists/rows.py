@@ -11,10 +11,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from errands.frontends.top.line_view import Line, LineView, plain
-from errands.frontends.top.words import Words
-from errands.model.states import SIGNS
+from errands.frontends.top.words import Words, sign_of
 from errands.model.view import View
-from errands.text import STATES, Look, clip, pad, width
+from errands.text import Look, clip, pad, width
 
 # The id of a row, or a line that cannot be chosen.
 Entry = str | Line
@@ -24,6 +23,8 @@ Draw = Callable[[str, int], Line]
 
 class Rows(LineView):
     """A list; `draw` draws a row by its id, and `fetch` reads all rows that are about to be drawn."""
+
+    wheel = 1
 
     class Opened(Message):
         """A row was clicked that was chosen already."""
@@ -157,8 +158,8 @@ def task_line(
     if view is None:
         return [("  (gone)", "dim")]
     state = words.state(view)
-    sign, colour = STATES.get(state, (".", ""))
-    line: Line = [(look.sign(SIGNS.get(state, "·"), sign) + " ", colour)]
+    sign, colour = sign_of(state, look)
+    line: Line = [(f"{sign} ", colour)]
     wide = min(room_for_id, max(columns // 3, 8))
     line.append((pad(_short_id(view.id, wide, look), wide) + "  ", "bold"))
     if has_state and columns >= 60:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual.message import Message
 from textual.strip import Strip
 
 from errands.frontends.top.line_view import Line, LineView, printable, strip_of, style_of
@@ -19,6 +20,9 @@ _MATCH = Style(reverse=True)
 
 
 class LogView(LineView):
+    class Moved(Message):
+        """Another part of the output is shown."""
+
     def __init__(self, look: Look, *, id: str) -> None:
         super().__init__(look, id=id)
         self.text: LogText | None = None
@@ -74,6 +78,7 @@ class LogView(LineView):
     def go_to(self, top: int) -> None:
         self._settle(top)
         self.is_following = self.is_at_end
+        self.post_message(self.Moved())
 
     def move_aside(self, columns: int) -> None:
         """Scroll sideways, if lines are not wrapped."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from errands.engine.agents.call_log import calls_of, started_by
 from errands.engine.engine import Engine
 from errands.frontends.top.actions import Actions
 from errands.frontends.top.bar import Bar
 from errands.frontends.top.feed import Feed
 from errands.frontends.top.line_view import Line, LineView, TextView, painted
+from errands.frontends.top.task.conversation_view import Conversation, ConversationView
 from errands.frontends.top.task.log_view import LogView
-from errands.frontends.top.task.parts import conversation_lines, facts, first_part, parts_of, run_lines
+from errands.frontends.top.task.parts import facts, first_part, parts_of, run_lines
 from errands.frontends.top.task.question_view import QuestionView
+from errands.frontends.top.task.slots import slot_lines
 from errands.frontends.top.words import Words
 from errands.model.errors import ErrandsError
 from errands.model.record import evolve
@@ -31,23 +36,30 @@ class TaskView(Container):
         self.subject: View | None = None
         self.part = "output"
         self.run = ""  # the run whose output is shown
+        self._month = 0  # of the calendar, counted from this one
         self._facts = TextView(look, id="facts")
         self._parts = Bar(look, id="parts")
         self._text = TextView(look, id="part")
         self.output = LogView(look, id="log")
         self.question = QuestionView(look, id="question")
+        self.conversation = ConversationView(look, id="conversation")
 
     def compose(self) -> ComposeResult:
         yield self._facts
         yield self._parts
         yield self.output
         yield self.question
+        yield self.conversation
         yield self._text
 
     @property
     def shown(self) -> LineView:
         """The part that is shown."""
-        parts: dict[str, LineView] = {"output": self.output, "question": self.question}
+        parts: dict[str, LineView] = {
+            "output": self.output,
+            "question": self.question,
+            "conversation": self.conversation,
+        }
         return parts.get(self.part, self._text)
 
     # Opening.
@@ -57,8 +69,9 @@ class TaskView(Container):
         view = self._feed.details(task_id)
         if view is None:
             return False
-        self.subject, self.run = view, ""
+        self.subject, self.run, self._month = view, "", 0
         self.question.forget()
+        self.conversation.forget()
         self.show_part(part or first_part(view))
         return True
 
@@ -66,13 +79,19 @@ class TaskView(Container):
         assert self.subject is not None
         parts = parts_of(self.subject)
         self.part = part if part in parts else parts[0]
-        for each in (self.output, self.question, self._text):
+        for each in (self.output, self.question, self.conversation, self._text):
             each.display = each is self.shown
         if self.shown is self._text:
             self._text.go_to(0)
         self._draw()
         if self.part == "output":
             self.open_run(self.run or self.subject.latest.id)
+
+    def step_month(self, step: int) -> None:
+        """Show another month of the calendar."""
+        if self.part == "slots":
+            self._month = min(self._month + step, 0)
+            self._draw()
 
     def step_part(self, step: int) -> None:
         """Show the next part, or the one before."""
@@ -137,8 +156,13 @@ class TaskView(Container):
         """Let ages go on."""
         if self.subject is not None:
             self._draw_facts()
+            if self.part == "slots":
+                self._draw()
 
     def on_question_view_seen(self) -> None:
+        self.draw_parts()
+
+    def on_log_view_moved(self) -> None:
         self.draw_parts()
 
     # Drawing.
@@ -157,15 +181,32 @@ class TaskView(Container):
             self._draw_question(look)
         elif self.part == "runs":
             part.set_lines(run_lines(view, look, self._words, at=at))
+        elif self.part == "slots":
+            self._draw_slots(view, look, at=at)
         elif self.part == "conversation":
-            try:
-                exchanges = self._engine.sessions.conversation(view.id)
-                mask = self._engine.mask(view.id)
-            except ErrandsError:
-                return
-            part.set_lines(conversation_lines(exchanges, columns, look, mask))
+            self._draw_conversation(view)
         elif self.part == "trace":
             part.set_lines([painted(each) for each in self._words.trace(view.id, look, at=at)])
+
+    def _draw_slots(self, view: View, look: Look, *, at: datetime) -> None:
+        try:
+            self._text.set_lines(slot_lines(self._engine, view, look, self._words, month=self._month, at=at))
+        except ErrandsError:
+            return
+
+    def _draw_conversation(self, view: View) -> None:
+        engine = self._engine
+        try:
+            talk = Conversation(
+                exchanges=engine.sessions.conversation(view.id),
+                calls=calls_of(engine, view.id),
+                started=lambda run, call: started_by(engine, view.id, run, call),
+                mask=engine.mask(view.id),
+                at=self._feed.now(),
+            )
+        except ErrandsError:
+            return
+        self.conversation.show(talk)
 
     def _draw_question(self, look: Look) -> None:
         assert self.subject is not None

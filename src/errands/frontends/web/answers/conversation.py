@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from errands.engine.agents.call_log import calls_of, started_by
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.task_page import why_not_resumable
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View, plain_value
-
-_MOST_CALLS = 2000  # in one conversation; the newest are kept
 
 
 def conversation(call: Call) -> Answer:
@@ -49,37 +47,22 @@ def _error(text: str | None, mask: Any) -> str | None:
 
 def _calls(engine: Engine, view: View) -> dict[int, list[dict[str, Any]]]:
     """Return the calls of tools by the number of the run; their texts were masked when they were kept."""
-    found: dict[tuple[int, str], dict[str, Any]] = {}
-    for event in engine.events(view.id):
-        if event.name not in ("tool", "tool_end") or event.run is None:
-            continue
-        try:
-            detail = json.loads(event.detail)
-            name, text = str(detail["call"]), visible(str(detail.get("text", "")))
-        except (ValueError, KeyError, TypeError):
-            continue  # of an older version
-        key = (event.run, name)
-        if event.name == "tool":
-            found[key] = {
-                "id": line(name),
-                "name": line(str(detail.get("name", ""))),
-                "arguments": text,
-                "result": "",
-                "failed": False,
-                "started_at": plain_value(event.at),
-                "ended_at": None,
-                "task": engine.id_by_key(f"{view.id}.{event.run}:{name}"),
+    return {
+        run: [
+            {
+                "id": line(each.id),
+                "name": each.name,
+                "arguments": each.arguments,
+                "result": each.result,
+                "failed": each.failed,
+                "started_at": plain_value(each.started_at),
+                "ended_at": plain_value(each.ended_at),
+                "task": started_by(engine, view.id, run, each.id),
             }
-        elif key in found:
-            found[key] |= {
-                "result": text,
-                "failed": bool(detail.get("failed")),
-                "ended_at": plain_value(event.at),
-            }
-    by_run: dict[int, list[dict[str, Any]]] = {}
-    for (run, _), each in list(found.items())[-_MOST_CALLS:]:
-        by_run.setdefault(run, []).append(each)
-    return by_run
+            for each in calls
+        ]
+        for run, calls in calls_of(engine, view.id).items()
+    }
 
 
 ANSWERS: dict[str, Handler] = {"conversation": conversation}
