@@ -45,7 +45,7 @@ def _check_typed(draft: Draft) -> None:
 
     if draft.key == "":
         raise BadValue("key cannot be empty; leave it out to start a new task every time")
-    if draft.cwd and not draft.after and not os.path.isdir(os.path.expanduser(draft.cwd)):
+    if draft.cwd and not draft.after and not draft.host and not os.path.isdir(os.path.expanduser(draft.cwd)):
         place = os.fspath(draft.cwd)
         raise BadValue(
             f"cwd: there is no directory {place!r}; create it first, or in a task named in `after`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from errands.bootstrap import open_fleet
 from errands.engine.daemon.lock import daemon_facts
 from errands.ports.home import Home
 from errands.runners.system import linux
@@ -29,6 +31,18 @@ def eventually(condition: Callable[[], object], what: str) -> None:
     while not condition():
         assert time.monotonic() < limit, f"waited {PATIENCE:g} s in vain for {what}"
         time.sleep(0.05)
+
+
+def is_running(text: str) -> bool:
+    """Return whether a process has this text in its command line."""
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in words and b"pytest" not in words and linux.is_alive(int(pid)):
+            return True
+    return False
 
 
 class FleetHome:
@@ -157,6 +171,12 @@ class FleetHome:
             return ""
 
 
+async def _create_tables(url: str) -> None:
+    fleet = open_fleet(url)
+    await fleet.open()
+    await fleet.close()
+
+
 class TestFleet:
     """Several homes over one database."""
 
@@ -185,6 +205,7 @@ class TestFleet:
 
     def hurry(self, *, lease: float, slack: float = 1.0) -> None:
         """Let hosts be given up sooner; call it before they join."""
+        asyncio.run(_create_tables(self.url))
         self.execute(
             f"update fleet.clock set lease = '{lease} s', renewal = '{lease / 6} s', slack = '{slack} s',"
             " quiet = '1 s', steady = '1 s'"

@@ -152,8 +152,10 @@ class HostSide:
                 view = self._engine.submit(evolve(draft, consent="none"))
         except StoreError as error:
             _LOG.error("run %d of the fleet cannot be stored yet: %s", guest.number, error)
-        except (ErrandsError, KeyError, TypeError, ValueError) as error:
+        except ErrandsError as error:
             guest.outcome = {"error": str(error)}
+        except (KeyError, TypeError, ValueError) as error:
+            guest.outcome = {"error": f"its host cannot read it ({error!r}); is that an older version?"}
         else:
             guest.task_id = view.id
 

@@ -132,5 +132,7 @@ def _place(arguments: Arguments, values: dict[str, Any]) -> None:
     if given is None:
         return
     values["cwd"] = path = os.path.normpath(os.path.join(here, os.path.expanduser(given)))
+    if values.get("host") is not None:
+        return  # it must exist there
     if hasattr(arguments, "after") and not arguments.after and not os.path.isdir(path):
         raise Usage(f"--cwd: there is no directory {path}; create it first, or in a task given with --after")

@@ -1,0 +1,248 @@
+"""The host side, stopped after each of its steps: a new one goes on, and nothing runs or counts twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from errands.bootstrap import open_fleet
+from errands.engine.fleet import host_side
+from errands.engine.fleet.host_side import HostSide
+from errands.engine.fleet.placing import LANE
+from errands.model.limits import LIMITS, Limits
+from errands.ports.fleet import HostFacts, Placed, PlacedView, Stop, Taken
+from errands.ports.home import boottime, write_fuse
+from errands.ports.store import Query
+from errands.runners.output.mirror import exit_facts
+from errands.testing.engines import TestEngine, embedded, until
+
+if TYPE_CHECKING:
+    from errands.ports.fleet import Fleet
+
+pytestmark = pytest.mark.spec("X12")
+
+HOME = "the home of the task"
+HOST = HostFacts(id="h1", name="big", labels=("gpu",), slots=2, version="0", boot="b")
+
+
+class Room:
+    """What a host gets with an offer."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.freed: list[str] = []
+
+    def done(self) -> None:
+        self.freed.append("done")
+
+
+class Host:
+    """A host with a real engine and a real fleet, whose host process the test is."""
+
+    def __init__(self, engine: TestEngine, fleet: Fleet, epoch: int, folder: Path) -> None:
+        self.engine = engine
+        self.fleet = fleet
+        self.epoch = epoch
+        self.folder = folder
+        self.side = self.new_side()
+
+    def new_side(self) -> HostSide:
+        """Replace the side by one that knows nothing, as after a kill."""
+        self.side = HostSide(self.engine.engine, self.fleet, HOST.id, exit_facts)
+        self.side.epoch = self.epoch
+        return self.side
+
+    async def offer(self, line: str, **changes: Any) -> int:
+        key = f"task-{len(await self.fleet.placed(limit=100))}.1:1"
+        body = {
+            "from": "laptop", "task": "task", "name": "task", "description": "", "commands": [line],
+            "before": [], "lastly": [], "cwd": str(self.folder), "cwd_is_named": True, "env": {},
+            "sandbox": "none", "limits": LIMITS.whole(Limits()), "consent": "yes", "approved_by": "ada",
+            "digest": "", **changes,
+        }  # fmt: skip
+        return await self.fleet.offer(
+            Placed(
+                home=HOME, key=key, task="task", selector="gpu", lane="shell", priority=1, policy="lost",
+                body=body,
+            )
+        )  # fmt: skip
+
+    async def take(self, number: int) -> Taken:
+        found: list[Taken] = []
+
+        async def taken() -> bool:
+            got = await self.fleet.take(number, host=HOST.id, epoch=self.epoch)
+            found.extend([] if got is None else [got])
+            return got is not None
+
+        await eventually(taken)
+        return found[0]
+
+    async def view(self, number: int) -> PlacedView:
+        return next(each for each in await self.fleet.placed(limit=100) if each.number == number)
+
+    async def outcome(self, number: int) -> Mapping[str, Any]:
+        """Work until the fleet has the end of a run."""
+
+        async def has_ended() -> bool:
+            await self.side.work()
+            return (await self.view(number)).outcome is not None
+
+        await eventually(has_ended)
+        outcome = (await self.view(number)).outcome
+        assert outcome is not None
+        return outcome
+
+    async def tasks(self) -> list[str]:
+        return [view.state for view in self.engine.engine.list(Query())]
+
+
+async def eventually(fact: Callable[[], Any]) -> None:
+    async with asyncio.timeout(60):
+        while not await fact():
+            await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+async def host(own_home: Path, database: str, tmp_path: Path) -> AsyncIterator[Host]:
+    fleet = open_fleet(database)
+    await fleet.open()
+    lease = await fleet.join(HOST)
+    async with embedded(str(own_home)) as engine:
+        engine.engine.queue.set_lane(LANE, 2)
+        write_fuse(engine.engine.home.fuse, boottime() + 3600)
+        folder = tmp_path / "work"
+        folder.mkdir()
+        yield Host(engine, fleet, lease.epoch, folder)
+    await fleet.close()
+
+
+async def test_a_run_that_was_taken_and_not_submitted_is_found_again(host: Host) -> None:
+    number = await host.offer("echo it ran; exit 3")
+    await host.take(number)
+
+    await host.new_side().find_again()
+
+    assert (await host.outcome(number))["code"] == "3"
+    pieces = await host.fleet.output(number, attempt=1, start=0)
+    assert b"".join(piece.content for piece in pieces) == b"it ran\n"
+    assert os.listdir(host.engine.engine.home.guests) == []
+
+
+async def test_a_run_that_ended_unnoticed_is_reported_and_does_not_run_again(host: Host) -> None:
+    number = await host.offer("echo once >> count")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: (host.folder / "count").exists())
+
+    for _ in range(3):
+        await host.new_side().find_again()
+
+    assert (await host.outcome(number))["code"] == "0"
+    assert (host.folder / "count").read_text() == "once\n"
+    assert await host.tasks() == ["completed"]
+
+
+async def test_the_room_of_a_run_is_free_when_the_fleet_has_its_end(host: Host) -> None:
+    number = await host.offer("true")
+    await host.take(number)
+    room = Room(number)
+
+    await host.side.take(room)
+    assert (room.freed, host.side.count) == ([], 1)
+
+    await host.outcome(number)
+    assert (room.freed, host.side.count) == (["done"], 0)
+
+
+async def test_a_run_that_another_host_may_have_is_ended(host: Host) -> None:
+    number = await host.offer("echo up; exec sleep 1000")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: host.engine.engine.counts().get("running") == 1)
+
+    await host.fleet.leave(HOST.id, host.epoch)  # the fleet gives the host up
+    host.epoch = (await host.fleet.join(HOST)).epoch
+    await host.new_side().find_again()
+
+    await until(lambda: host.engine.engine.counts().get("running") == 0)
+    assert await host.tasks() == ["cancelled"]
+    assert "left the fleet" in str((await host.view(number)).outcome)
+    assert os.listdir(host.engine.engine.home.guests) == []
+
+
+async def test_what_a_host_says_after_it_was_given_up_is_dropped(host: Host) -> None:
+    number = await host.offer("echo too late")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: host.engine.engine.counts().get("completed") == 1)
+    await host.fleet.leave(HOST.id, host.epoch)
+
+    await eventually(lambda: _worked(host))
+
+    assert "lost" in ((await host.view(number)).outcome or {})
+
+
+async def _worked(host: Host) -> bool:
+    await host.side.work()
+    return host.side.count == 0
+
+
+async def test_a_stop_ends_the_run(host: Host) -> None:
+    number = await host.offer("echo up; exec sleep 1000")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: host.engine.engine.counts().get("running") == 1)
+
+    host.side.stop(Stop(number=number, attempt=2, grace=5.0))  # of another attempt
+    host.side.stop(Stop(number=number, attempt=1, grace=5.0))
+
+    assert (await host.outcome(number))["stop"] == "cancel"
+
+
+async def test_a_run_whose_fuse_burns_is_lost(host: Host) -> None:
+    number = await host.offer("echo up; exec sleep 1000")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: host.engine.engine.counts().get("running") == 1)
+
+    write_fuse(host.engine.engine.home.fuse, boottime())
+
+    assert "lost touch" in str(await host.outcome(number))
+
+
+async def test_of_much_output_the_beginning_and_the_end_arrive(host: Host) -> None:
+    number = await host.offer("echo first; seq 1 300000; echo last")
+    await host.take(number)
+    await host.side.find_again()
+
+    facts = await host.outcome(number)
+    pieces = await host.fleet.output(number, attempt=1, start=0)
+
+    last = pieces[-1]
+    assert last.start + len(last.content) == int(facts["bytes"]) > 4 * host_side.BEHIND
+    assert last.content.endswith(b"\nlast\n")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"cwd": "/no/such/place"}, "no directory /no/such/place on this host"),
+        ({"limits": {"timeout": "soon"}}, "its host cannot read it"),
+        ({"commands": []}, "its host cannot read it"),
+    ],
+)
+async def test_what_cannot_be_carried_out_fails_with_a_reason(
+    host: Host, changes: dict[str, Any], said: str
+) -> None:
+    number = await host.offer("true", **changes)
+    await host.take(number)
+    await host.side.find_again()
+
+    assert said in str((await host.outcome(number))["error"])
+    assert await host.tasks() == []

@@ -1,0 +1,138 @@
+"""Processes of a fleet that are killed: what was placed is lost by none of it, unless its host is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import Server
+from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
+
+pytestmark = pytest.mark.spec("X12", "L20")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[TestFleet]:
+    fleet = TestFleet(tmp_path_factory.mktemp("fleet"), postgres)
+    yield fleet
+    fleet.close()
+
+
+@pytest.fixture(scope="module")
+def laptop(fleet: TestFleet) -> FleetHome:
+    return fleet.add("laptop", "--slots", "0")
+
+
+@pytest.fixture(scope="module")
+def big(fleet: TestFleet, laptop: FleetHome) -> FleetHome:
+    return fleet.add("big")
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return path
+
+
+def placed(laptop: FleetHome, gate: Path) -> str:
+    """Start a task on the other host that counts its starts, and wait until it runs there."""
+    line = f"echo once >> {gate}.count; echo up; read x < {gate}; seq 1 2000; exit 7"
+    task = laptop.submit("big", line)
+    laptop.until(task, "running")
+    eventually(lambda: Path(f"{gate}.count").exists(), "its start")
+    return task
+
+
+def check(laptop: FleetHome, task: str, gate: Path) -> None:
+    """Let the task go on, and check that it ended as if nothing had happened."""
+    gate.write_text("\n")
+    assert laptop.wait(task) == 7
+    assert laptop.say("logs", task) == "up\n" + "".join(f"{n}\n" for n in range(1, 2001))
+    assert Path(f"{gate}.count").read_text() == "once\n"
+    assert laptop.view(task)["runs_on"] == "big"
+
+
+def test_the_host_processes_of_both_sides_are_killed(laptop: FleetHome, big: FleetHome, gate: Path) -> None:
+    task = placed(laptop, gate)
+
+    big.kill_host_process()
+    laptop.kill_host_process()
+
+    check(laptop, task, gate)
+
+
+def test_the_daemons_of_both_sides_are_killed(laptop: FleetHome, big: FleetHome, gate: Path) -> None:
+    task = placed(laptop, gate)
+
+    big.kill_daemon()
+    laptop.kill_daemon()
+    big.start()
+    laptop.start()
+
+    check(laptop, task, gate)
+
+
+def test_a_daemon_is_replaced_while_its_host_runs_something(
+    laptop: FleetHome, big: FleetHome, gate: Path
+) -> None:
+    task = placed(laptop, gate)
+
+    big.stop()
+    big.start()
+
+    check(laptop, task, gate)
+
+
+@pytest.mark.spec("N5")
+def test_a_result_waits_for_a_laptop_that_is_asleep_and_is_reported_once(
+    laptop: FleetHome, big: FleetHome, fleet: TestFleet, gate: Path
+) -> None:
+    task = placed(laptop, gate)
+    laptop.notices()
+    laptop.kill_all()
+
+    gate.write_text("\n")
+    eventually(
+        lambda: fleet.execute(f"select 1 from fleet.runs where task = '{task}' and state = 'ended'"),
+        "the end on its host",
+    )
+    laptop.start()
+
+    view = laptop.until(task, "failed")
+    assert view["exit_code"] == 7
+    assert [(each["run_id"], each["event"]) for each in laptop.notices()] == [(f"{task}.1", "failed")]
+    laptop.kill_host_process()
+    eventually(
+        lambda: fleet.execute(f"select 1 from fleet.runs where task = '{task}' and acked"),
+        "the acknowledgement",
+    )
+    assert laptop.notices() == []
+
+
+def test_a_lost_host_is_given_up_and_nothing_of_it_is_left(
+    tmp_path: Path, postgres: Server, gate: Path
+) -> None:
+    fleet = TestFleet(tmp_path, postgres)
+    fleet.hurry(lease=12.0)
+    laptop, big = fleet.add("laptop", "--slots", "0"), fleet.add("big")
+    try:
+        sleeping = f"8{os.getpid()}"
+        task = laptop.submit("big", f"echo up; sleep {sleeping}")
+        laptop.until(task, "running")
+        eventually(lambda: is_running(sleeping), "the command")
+        eventually(lambda: laptop.say("logs", task) == "up\n", "its output")
+
+        big.kill_all()
+
+        assert laptop.wait(task) == 125
+        view = laptop.view(task)
+        assert (view["state"], view["failure"]) == ("failed", "lost")
+        assert "big" in view["error"]
+        assert laptop.say("logs", task) == "up\n"
+        assert not is_running(sleeping)
+    finally:
+        fleet.close()
