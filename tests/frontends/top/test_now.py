@@ -37,7 +37,7 @@ async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) 
     ]  # fmt: skip
     places = [screen.index(each) for each in order]
     assert places == sorted(places)
-    assert "1 wait for you · 1 run · 1 failed" in screen
+    assert "1 waits for you · 1 runs · 1 failed" in screen
 
 
 async def test_what_stands_above_the_first_row_stays_in_sight(engine: TestEngine, home: Home) -> None:
@@ -58,7 +58,10 @@ async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> 
             "Nothing runs.",
             "Nothing has failed since you looked.",
             "Nothing comes next.",
+            "No tasks yet: o starts one",
         )
+        await engine.finished("true")
+        await viewer.hides("No tasks yet")
 
 
 async def test_what_happens_elsewhere_is_seen(engine: TestEngine, home: Home) -> None:

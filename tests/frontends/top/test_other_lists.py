@@ -54,6 +54,11 @@ async def test_the_timeline_shows_what_comes_and_a_task_among_those_of_its_name(
         soon = next(line for line in viewer.lines if line.startswith(" soon "))
         assert "◇" in soon.partition("│")[2]
         assert "◇" not in soon.partition("│")[0]
+        await viewer.press("<")
+        await viewer.shows("Nothing ran in the 6h before ")
+        assert "◇" not in viewer.screen
+        await viewer.press(">")
+        await viewer.shows("the last 6h", "│ now", "◇")
         await viewer.press("j", "enter")
         await viewer.shows("every 30m", " slots ")
 

@@ -117,6 +117,17 @@ def _wheel_up(widget: LogView) -> MouseScrollUp:
     )
 
 
+async def test_what_has_ended_is_not_cancelled(engine: TestEngine, home: Home) -> None:
+    task = await engine.finished("exit 3")
+    async with viewing(home) as viewer:
+        await viewer.press("2")
+        await viewer.shows(task.id)
+        await viewer.press("c")
+        await viewer.shows("there is nothing to cancel")
+        await viewer.press("y")
+        assert engine.engine.view(task.id).state == "failed"
+
+
 async def test_what_is_on_the_screen_is_copied(engine: TestEngine, home: Home) -> None:
     task = await engine.finished("printf '\\033[31mred\\033[0m one\\nline two\\n'")
     async with viewing(home) as viewer:

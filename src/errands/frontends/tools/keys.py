@@ -136,6 +136,20 @@ KEYS: tuple[Key, ...] = (
         help="in Timeline: show a longer time, from 15 minutes to a week",
     ),
     Key(
+        action="earlier",
+        keys=("<",),
+        place="list",
+        label="",
+        help="in Timeline: show the time before",
+    ),
+    Key(
+        action="later",
+        keys=(">",),
+        place="list",
+        label="",
+        help="in Timeline: show the time after, up to now",
+    ),
+    Key(
         action="group",
         keys=("l",),
         place="list",

@@ -130,6 +130,17 @@ class Commands:
             self._app.timeline.zoom(step)
             self._app.fill_rows()
 
+    def _earlier(self) -> None:
+        self._shift(1)
+
+    def _later(self) -> None:
+        self._shift(-1)
+
+    def _shift(self, step: int) -> None:
+        if self._app.view == "timeline":
+            self._app.timeline.shift(step)
+            self._app.fill_rows()
+
     def _group(self) -> None:
         if self._app.view == "timeline":
             self._app.timeline.next_group()

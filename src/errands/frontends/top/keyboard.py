@@ -92,6 +92,10 @@ class Keyboard(Commands):
     # Acting.
 
     def _cancel(self) -> None:
+        views = [self._app.feed.view(each) for each in self._targets()]
+        if views and not any(view is not None and (view.is_open or view.is_live) for view in views):
+            self._app.say("there is nothing to cancel: it has ended", "yellow")
+            return
         self._confirm("cancel", self._app.actions.cancel)
 
     def _restart(self) -> None:

@@ -220,7 +220,8 @@ class TopScreen(App[int]):
         self._changed, self._grown, self._is_everything = set(), set(), False
         try:
             self._facts = self.feed.now_facts()
-            self.all_rows["now"].set_entries(now_entries(self._facts))
+            is_first_time = self.tasks.is_whole and not self.tasks.total
+            self.all_rows["now"].set_entries(now_entries(self._facts, is_first_time=is_first_time))
             self._refresh_list(changed, everything)
             task = self.task_view.subject
             if self.has_task and task is not None:
@@ -267,9 +268,7 @@ class TopScreen(App[int]):
                 self.show_matching()
             await asyncio.sleep(0.005)
         self._read_at = time.monotonic()
-        if self.view == "tasks":
-            self.show_matching()
-            self.draw_bars()
+        self.refresh_soon()
 
     def _tick(self) -> None:
         if self.view == "timeline" and not self.has_task:

@@ -8,7 +8,7 @@ from errands.frontends.top.lists.rows import Entry
 from errands.model.view import View
 
 
-def now_entries(facts: NowFacts) -> list[Entry]:
+def now_entries(facts: NowFacts, *, is_first_time: bool = False) -> list[Entry]:
     """List the groups, always in the same order; one without tasks is a line that says so."""
     entries: list[Entry] = []
     entries += _group("WAITS FOR YOU", facts.waiting, "Nothing waits for you.")
@@ -17,6 +17,9 @@ def now_entries(facts: NowFacts) -> list[Entry]:
     entries += _group("NEXT", facts.coming, "Nothing comes next.")
     if facts.more_pending:
         entries.append([(f"   and {facts.more_pending:,} more wait", "dim")])
+    if is_first_time:
+        entries.append([])
+        entries.append([("No tasks yet: o starts one, and so does, in a shell: errands run 'make test'", "")])
     return entries
 
 

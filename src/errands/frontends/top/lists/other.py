@@ -50,6 +50,7 @@ class Timeline:
         self._bars: dict[str, list[Bar]] = {}
         self._window = 1
         self._group = 0
+        self._back = 0  # halves of a window before now
         self._steps = self._later = 1  # columns before and after now
         self._coming: dict[str, dict[int, str]] = {}  # the tasks of each row by the column of their slot
         self._preview: dict[tuple[str, datetime], list[datetime]] = {}
@@ -60,48 +61,58 @@ class Timeline:
 
     def zoom(self, step: int) -> None:
         """Take a longer or a shorter window."""
+        before = WINDOWS[self._window]
         self._window = min(max(self._window + step, 0), len(WINDOWS) - 1)
+        self._back = round(self._back * (before / WINDOWS[self._window]))
+
+    def shift(self, step: int) -> None:
+        """Look half a window further back, or less far."""
+        self._back = max(self._back + step, 0)
 
     def next_group(self) -> None:
         self._group = (self._group + 1) % len(_GROUPS)
 
     def show_name(self, since: datetime, at: datetime) -> None:
         """Take a row for each name, and the shortest window that reaches back to a time."""
-        self._group = _GROUPS.index("name")
+        self._group, self._back = _GROUPS.index("name"), 0
         self._window = next((n for n, each in enumerate(WINDOWS) if at - since < each), len(WINDOWS) - 1)
 
     def entries(self, columns: int, at: datetime) -> list[Entry]:
         names = min(_NAMES, columns // 3)
         self._later = max((columns - names) // _FUTURE, 1)
         self._steps = max(columns - names - 4 - self._later, 1)
+        at -= WINDOWS[self._window] * self._back / 2
         since = at - WINDOWS[self._window]
         group = self.group
         found = self._engine.reports.timeline(since=since, until=at, steps=self._steps, group=group)
         self._bars = {}
         for bar in found:
             self._bars.setdefault(bar.group or "", []).append(bar)
-        self._look_ahead(at)
+        self._coming = {}
+        if not self._back:
+            self._look_ahead(at)
         window = spoken(WINDOWS[self._window])
-        left = f"the last {window}, by {group}"
+        left = f"the last {window}, by {group}" if not self._back else f"{window}, by {group}"
         rows = list(dict.fromkeys((*self._bars, *self._coming)))
         if not rows:
-            return [[(f"Nothing ran in {left}; - shows more.", "dim")]]
-        return [self._heading(left, since, names), *(f"group {each}" for each in rows)]
+            when = left if not self._back else f"the {window} before {at.astimezone():%d %b %H:%M}"
+            return [[(f"Nothing ran in {when}; - shows more.", "dim")]]
+        return [self._heading(left, since, at, names), *(f"group {each}" for each in rows)]
 
-    def _heading(self, left: str, since: datetime, names: int) -> Line:
+    def _heading(self, left: str, since: datetime, until: datetime, names: int) -> Line:
         """Say what is shown, from when, and where now is."""
         scale = f"from {since.astimezone():%d %b %H:%M}"
         room = names + 2 + self._steps - width(left) - 2
         text = (
             pad(clip(scale, max(room, 0)), max(room, 0), right=True) if width(scale) <= room else " " * room
         )
-        return [(f"{left}  ", "bold"), (text, "dim"), (self._look.sign("│", "|"), "cyan"), (" now", "dim")]
+        end = " now" if not self._back else f" {until.astimezone():%H:%M}"
+        return [(f"{left}  ", "bold"), (text, "dim"), (self._look.sign("│", "|"), "cyan"), (end, "dim")]
 
     def _look_ahead(self, at: datetime) -> None:
         """Find the slots that come within as much time as there are columns for."""
         span = WINDOWS[self._window] / self._steps  # of a column
         until = at + span * self._later
-        self._coming = {}
         known, self._preview = self._preview, {}
         for view in self._engine.list(Query(states=("active",))):
             first = None if view.standing is None else view.standing.next_at
