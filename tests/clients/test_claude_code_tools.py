@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import uuid
 from collections.abc import Iterator
@@ -69,10 +70,9 @@ def test_a_dialog_asks_the_person_and_their_answer_counts(
     live.answer = {"action": "accept", "content": {"approve": True}}
     (reply,) = live.prompts(deleting(deleted))
 
-    assert [f"rm -v {each}" in text for each, text in zip((kept, deleted), live.dialogs, strict=True)] == [
-        True,
-        True,
-    ]
+    # The form wraps a long line, so its words are compared without what is between them.
+    shown = ["".join(re.findall(r"[\w/.-]+", text)) for text in live.dialogs]
+    assert [f"rm-v{each}" in text for each, text in zip((kept, deleted), shown, strict=True)] == [True, True]
     assert "removed" in reply
     assert (kept.exists(), deleted.exists()) == (True, False)
     (task,) = [each for each in person.types("ls", "--json").objects if str(deleted) in each["command"]]

@@ -72,7 +72,10 @@ def _bundle(place: Place) -> dict[str, str]:
         "owner": {"name": "Errands"},
         "plugins": [{"name": PLUGIN, "source": f"./{PLUGIN}"}],
     }
-    served = server(server_command(place, DIALECT, client="claude"), place, type="stdio")
+    # Else Claude Code sends the model only the names of the tools, and none before the server has started.
+    served = server(server_command(place, DIALECT, client="claude"), place, type="stdio") | {
+        "alwaysLoad": True
+    }
     return {
         ".claude-plugin/marketplace.json": _written(offered),
         f"{PLUGIN}/.claude-plugin/plugin.json": _written(plugin),
