@@ -109,6 +109,11 @@ def _answer(words: list[str]) -> int:
         return 0
     if verb.starts:
         context.require_valid_config()
+    if isinstance(getattr(arguments, "json", False), str):
+        from errands.frontends.cli.display.json_fields import OF_TASKS, wanted_fields
+        from errands.frontends.cli.parser import JSON_TASKS
+
+        context.fields = wanted_fields(arguments.json, OF_TASKS if JSON_TASKS in verb.options else ())
     try:
         return verb.run(context, arguments)
     except Ambiguous as error:

@@ -13,7 +13,7 @@ from errands.text import Look, fitting, wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
     from errands.config import Config
@@ -107,6 +107,7 @@ class Context:
         self._load_bootstrap = load_bootstrap
         self._config: Config | None = None
         self._strict = False
+        self.fields: tuple[str, ...] = ()  # of JSON; none: all of them
         self._engine: Engine | None = None
         self._look: Look | None = None
 
@@ -199,19 +200,24 @@ class Context:
         sys.stderr.write("".join(f"{line}\n" for line in fitted))
         sys.stderr.flush()
 
-    def print_view(self, view: View, only: Sequence[str] | None = None, **more: Any) -> None:
-        """Print a task as JSON, all of it or `only` some fields; secrets among its variables are masked."""
+    def print_view(self, view: View, **more: Any) -> None:
+        """Print a task as JSON; secrets among its variables are masked."""
         from errands.model.text.secrets import masked_variables
         from errands.model.view import as_json
 
         flat = as_json(view)
         if flat.get("env"):
             flat["env"] = masked_variables(flat["env"])
-        self.print_json({**flat, **more} if only is None else {name: flat[name] for name in only})
+        self.print_json({**flat, **more})
 
     def print_json(self, thing: Mapping[str, Any]) -> None:
-        """Print an object as one line of JSON, which a terminal shows as it is."""
+        """Print an object, or the fields of it that are wanted, as a line of JSON that is safe to look at."""
         import json
+
+        if self.fields:
+            from errands.frontends.cli.display.json_fields import picked
+
+            thing = picked(thing, self.fields)
 
         from errands.model.text.sanitise import escape_json
 

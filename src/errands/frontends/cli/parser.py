@@ -133,11 +133,19 @@ class Arguments:
 
 HELP = Option(flags=("-h", "--help"), help="show this help")
 JSON = Option(flags=("--json",), help="print JSON: one object, or one object per line")
+# With the names of fields, of which the objects have no others; what people take out of lists and tasks.
 JSON_FIELDS = Option(
     flags=("--json",),
     metavar="FIELDS",
     value_is_optional=True,
     help="print JSON, one object per line: all fields, or only these, separated by commas",
+)
+# The objects are tasks: the names are checked before anything happens.
+JSON_TASKS = Option(
+    flags=("--json",),
+    metavar="FIELDS",
+    value_is_optional=True,
+    help="print JSON, one object per task: all fields, or only these, as in --json=id,state",
 )
 
 

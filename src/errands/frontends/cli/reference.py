@@ -47,7 +47,8 @@ HEAD = """\
 A task has an id such as `pytest-7k2m4x`; a unique prefix is enough everywhere. Options can stand before and
 after the other words; what follows `--` is not an option. Durations are written `500ms`, `30s`, `5m`,
 `1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`; a bare number means seconds or bytes, but `clear --older` requires
-a unit. `--json` prints one object, or one object per line.
+a unit. `--json` prints one object, or one object per line; where it takes FIELDS, `--json=id,state` prints
+only these.
 """
 
 EXIT_CODES = {

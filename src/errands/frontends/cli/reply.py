@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.display.recurring import say_recurring
-from errands.frontends.cli.parser import JSON, Option, Usage
+from errands.frontends.cli.parser import JSON_TASKS, Option, Usage
 from errands.model.view import NOT_APPROVED
 from errands.text.describe import now, waits_for
 
@@ -19,7 +19,7 @@ REPLY = (
     Option(flags=("-w", "--wait"), help="show its output and exit with its exit code"),
     Option(flags=("--raw",), help="with --wait: the raw bytes, nothing masked or removed"),
     Option(flags=("-q", "--quiet"), help="print only the id; with --wait only the output"),
-    JSON,
+    JSON_TASKS,
 )
 
 

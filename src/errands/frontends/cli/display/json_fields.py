@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from errands.model.errors import BadValue
 from errands.model.options.table import OPTIONS
 from errands.model.view import as_json
+from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from errands.model.view import View
 
 # A field that shows an option means what the option means.
@@ -140,6 +145,38 @@ OF_RECURRING = {
     "watch": "the watch of a task that waits for events: an object with `health`, `checked_at`, `failures`, "
     "`error`, `broken_until`, `waiting` (signals without a run) and `last_event`; otherwise null",
 }
+
+
+# What some verbs add to a task.
+OF_VERBS = {
+    "place": "`move`: its place in the lane",
+    "next_offset": "`wait` and `run --wait`: where the output goes on",
+}
+OF_TASKS = (*ALWAYS, *ALONE, *OF_AGENTS, *OF_RECURRING, *OF_VERBS)
+
+
+def wanted_fields(text: str, known: Sequence[str] = (), *, flag: str = "--json") -> tuple[str, ...]:
+    """Split the names of fields; refuse one that is not known, with those that are."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise BadValue(f"{flag} needs the names of fields, such as {flag}=id,state")
+    for name in names:
+        if known and name not in known:
+            raise _unknown(name, known, flag)
+    return names
+
+
+def picked(thing: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return these fields of an object; a field that only other tasks have is null."""
+    for name in names:
+        if name not in thing and not ("task_state" in thing and name in OF_TASKS):
+            raise _unknown(name, tuple(thing), "--json")
+    return {name: thing.get(name) for name in names}
+
+
+def _unknown(name: str, known: Sequence[str], flag: str) -> BadValue:
+    near = did_you_mean(name, known)
+    return BadValue(f"{flag}: there is no field {name!r}{near}; choose from: {', '.join(known)}")
 
 
 def field_text(view: View, name: str) -> str:

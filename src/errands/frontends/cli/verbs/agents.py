@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands import config
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
-from errands.frontends.cli.parser import JSON, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON, JSON_FIELDS, Option, Usage, Verb
 from errands.model.errors import ErrandsError
 from errands.text import Cell, Column, did_you_mean, table
 
@@ -162,7 +162,7 @@ VERBS = (
         name="agents ls",
         summary="list the agents that can be asked, and whether each could start",
         run=ls,
-        options=(JSON,),
+        options=(JSON_FIELDS,),
     ),
     Verb(
         name="agents setup",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import door_of, is_person
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import each_of
 from errands.model.approval import chosen_scope
@@ -150,7 +150,7 @@ VERBS = (
                 flags=("--task",),
                 help="withdraw what was approved for a whole task, with --task or --allow; ID is the task",
             ),
-            JSON,
+            JSON_TASKS,
         ),
         operands=(ID,),
         examples=(

@@ -6,7 +6,7 @@ import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.display.recurring import show_preview
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, draft_of, options_of
 from errands.model.view import exit_code
@@ -144,7 +144,7 @@ VERBS = (
             ),
             WAIT,
             QUIET,
-            JSON,
+            JSON_TASKS,
         ),
         operands=(PROMPT,),
         examples=(
@@ -163,7 +163,7 @@ VERBS = (
         starts=True,
         details="It is a new run of the same task. The agent sees the whole earlier conversation; its model, "
         "tools, directory, limits and everything else stay as they were at the launch.",
-        options=(WAIT, QUIET, JSON),
+        options=(WAIT, QUIET, JSON_TASKS),
         refused={flag: FROZEN for option in LAUNCH for flag in option.flags},
         operands=(
             Operand(metavar="ID", help="the task", completes="ended"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.engine.approval.question_facts import masked
 from errands.engine.details import approval_json
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
 from errands.model.text.answers import answer_word
 from errands.model.text.sanitise import line
@@ -165,7 +165,7 @@ VERBS = (
                 help=f"show at most N (default {USUAL}; all for one task)",
             ),
             Option(flags=("--always",), help="show what was approved with --always instead"),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(
             Operand(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen, newest_task
 from errands.model.states import OPEN
 from errands.text.describe import ending_line, now
@@ -78,7 +78,7 @@ VERBS = (
         run=cancel,
         details="Without an id, the newest live task that you started is meant. A task that has not started "
         "never will. Returns when no process of the task is left.",
-        options=(BATCH, NO_WAIT, JSON),
+        options=(BATCH, NO_WAIT, JSON_TASKS),
         operands=(IDS,),
         examples=(
             ("errands cancel pytest-7k", ""),
@@ -91,7 +91,7 @@ VERBS = (
         run=stop,
         details="For a one-shot task this is the same as cancel; a recurring task runs again at its "
         "next time.",
-        options=(NO_WAIT, JSON),
+        options=(NO_WAIT, JSON_TASKS),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, completes="live"),),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
-from errands.frontends.cli.parser import JSON, Operand, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Usage, Verb
 from errands.model.options.draft import Draft
 from errands.text import Cell, Column, did_you_mean, table
 
@@ -73,7 +73,7 @@ VERBS = (
         name="channel ls",
         summary="list the channels that tasks can report to, and whether each is ready",
         run=ls,
-        options=(JSON,),
+        options=(JSON_FIELDS,),
     ),
     Verb(
         name="channel test",

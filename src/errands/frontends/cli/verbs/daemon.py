@@ -6,7 +6,7 @@ import os
 import time
 
 from errands.engine.daemon.lock import daemon_facts, is_daemon_running
-from errands.frontends.cli.parser import JSON, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Verb
 from errands.model.errors import DaemonError
 
 TYPE_CHECKING = False
@@ -145,7 +145,7 @@ VERBS = (
         name="daemon status",
         summary="show whether the daemon is running; exits with 1 if it is not",
         run=status,
-        options=(JSON,),
+        options=(JSON_FIELDS,),
     ),
     Verb(name="daemon run", summary="run the daemon in the foreground", run=run),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Verb
 from errands.model.errors import BadValue
 from errands.text import Cell, Column, table
 
@@ -155,6 +155,6 @@ VERBS = (
         name="hosts",
         summary="list the hosts of the fleet: their runs, labels, and when each was last heard of",
         run=hosts,
-        options=(JSON,),
+        options=(JSON_FIELDS,),
     ),
 )

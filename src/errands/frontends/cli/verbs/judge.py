@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
@@ -153,7 +153,7 @@ VERBS = (
                 help="as if this environment variable were set",
             ),
             Option(flags=("--jsonl",), help="judge the commands on standard input, one object per line"),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(
             Operand(

@@ -22,9 +22,10 @@ def ls(context: Context, arguments: Arguments) -> int:
         other = "--watch" if arguments.watch else "--columns"
         raise Usage(f"give either {other} or --json, not both")
     if arguments.json:
-        fields = None if arguments.json is True else _fields("--json", arguments.json)
+        if arguments.json is not True:
+            _fields("--json", arguments.json)  # a list has fewer of them than a task alone
         for view in _every_match(context, arguments):
-            context.print_view(view, only=fields)
+            context.print_view(view)
         return 0
     wanted = _wanted(context, arguments)
     if arguments.watch:
@@ -46,19 +47,10 @@ def _wanted(context: Context, arguments: Arguments) -> Wanted:
 
 
 def _fields(flag: str, text: str) -> tuple[str, ...]:
-    """Split the names of fields; refuse one that does not exist, with those that do."""
-    from errands.frontends.cli.display.json_fields import ALWAYS
-    from errands.text import did_you_mean
+    from errands.frontends.cli.display.json_fields import ALWAYS, wanted_fields
 
     known = tuple(ALWAYS) if flag == "--json" else tuple(dict.fromkeys((*COLUMNS, *ALWAYS)))
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names:
-        raise Usage(f"{flag} needs the names of fields, such as {flag} id,state")
-    for name in names:
-        if name not in known:
-            near = did_you_mean(name, known)
-            raise Usage(f"{flag}: there is no field {name!r}{near}; choose from: {', '.join(known)}")
-    return names
+    return wanted_fields(text, known, flag=flag)
 
 
 def _every_match(context: Context, arguments: Arguments) -> list[View]:

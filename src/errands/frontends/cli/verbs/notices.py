@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.engine.text_mask import TextMask
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 from errands.model.errors import NotFound
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
@@ -32,9 +32,18 @@ COLUMNS = (
 )
 
 
+FIELDS = (
+    "id", "run_id", "event", "channel", "target", "created_at", "state", "attempts", "error", "body",
+)  # fmt: skip
+
+
 def notices(context: Context, arguments: Arguments) -> int:
     if arguments.action == "retry" or arguments.all or arguments.ids:
         return _retry(context, arguments)
+    if isinstance(arguments.json, str):
+        from errands.frontends.cli.display.json_fields import wanted_fields
+
+        wanted_fields(arguments.json, FIELDS)  # before notices are taken
     owner = arguments.owner or context.session
     engine = context.engine
     if arguments.undelivered or arguments.dead:
@@ -208,7 +217,7 @@ VERBS = (
                 help="notices that were given up, or may have been lost",
             ),
             Option(flags=("--all",), help="with retry: every undelivered notice"),
-            JSON,
+            JSON_FIELDS,
         ),
     ),
 )

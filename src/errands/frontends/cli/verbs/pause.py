@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.display.recurring import say_recurring
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import given_or_newest
 from errands.model.states import LIVE
@@ -121,7 +121,7 @@ VERBS = (
         "recurring task the schedule is paused: its current run continues unless --run is given, and one "
         "that has not started is cancelled. A running agent cannot be paused, but the commands that it has "
         "started can. The word is not resume, because that sends an agent another prompt.",
-        options=(RUN, JSON),
+        options=(RUN, JSON_TASKS),
         operands=(TASKS,),
         examples=(
             ("errands pause build-4k2", "let others have the machine for a while"),
@@ -135,7 +135,7 @@ VERBS = (
         starts=True,
         details="Without an id, the newest paused or held task that you started is meant. A task continues "
         "at once, even if its lane is full by now. The times of a schedule are counted from now.",
-        options=(RUN, JSON),
+        options=(RUN, JSON_TASKS),
         operands=(TASKS,),
     ),
     Verb(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.parser import JSON_FIELDS, JSON_TASKS, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.targets import fitting_task, given_or_newest
 from errands.frontends.cli.task_options import command_of, flag_of, flags_of, given_options
 from errands.model.options.table import BY_NAME, EDITABLE, OPTIONS
@@ -122,6 +122,10 @@ def _is_held(view: View) -> bool:
 
 
 def lane(context: Context, arguments: Arguments) -> int:
+    if isinstance(arguments.json, str):
+        from errands.frontends.cli.display.json_fields import wanted_fields
+
+        wanted_fields(arguments.json, FIELDS)  # before a width is set
     queue = context.engine.queue
     if arguments.width is None:
         lanes = queue.lanes()
@@ -198,7 +202,7 @@ VERBS = (
         run=hold,
         details="Without an id, the newest pending task that you started is meant. errands run --hold queues "
         "a task that is held from the start. A running task is paused instead: errands pause.",
-        options=(JSON,),
+        options=(JSON_TASKS,),
         operands=(PENDING,),
     ),
     Verb(
@@ -207,7 +211,7 @@ VERBS = (
         run=release,
         starts=True,
         details="Without an id, the newest held task that you started is meant.",
-        options=(JSON,),
+        options=(JSON_TASKS,),
         operands=(PENDING,),
     ),
     Verb(
@@ -221,7 +225,7 @@ VERBS = (
             Option(
                 flags=("--before",), metavar="ID", help="before this task of the same lane", completes="live"
             ),
-            JSON,
+            JSON_TASKS,
         ),
         operands=(Operand(metavar="ID", help="the task", completes="live"),),
         examples=(
@@ -248,7 +252,7 @@ VERBS = (
             *[each for option in OPTIONS if option.name in EDITABLE for each in flags_of(option)],
             YES,
             Option(flags=("-q", "--quiet"), help="print only the id"),
-            JSON,
+            JSON_TASKS,
         ),
         operands=(
             Operand(metavar="ID", help="the task", completes="live"),
@@ -274,7 +278,7 @@ VERBS = (
         details="A width that is set here takes effect at once, lasts, and overrides the configuration until "
         "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
         "name is a new lane.",
-        options=(JSON,),
+        options=(JSON_FIELDS,),
         operands=(
             Operand(metavar="LANE", help="the lane", optional=True, completes="lanes"),
             Operand(metavar="WIDTH", help=f"how many, or {DEFAULT}: as configured", optional=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of, door_of, is_person
 from errands.frontends.cli.display.recurring import show_preview
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, command_of, draft_of, note_passed_on, options_of
 from errands.model.errors import NotFound
@@ -115,7 +115,7 @@ VERBS = (
         starts=True,
         usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND [ARG...]"),
         details="For agents and scripts that want a person to look first. It starts after errands approve.",
-        options=(*options_of("shell"), Option(flags=("-q", "--quiet"), help="print only the id"), JSON),
+        options=(*options_of("shell"), Option(flags=("-q", "--quiet"), help="print only the id"), JSON_TASKS),
         operands=(COMMAND,),
         examples=(
             ("errands propose --description 'release 1.4' -- make release", ""),

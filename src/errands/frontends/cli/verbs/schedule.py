@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.engine.task_facts import watch_facts
 from errands.frontends.cli.display.recurring import times_lines
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Verb, whole_from_one
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
@@ -106,7 +106,7 @@ VERBS = (
                 convert=whole_from_one,
                 help="show at most N records (default 10)",
             ),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(Operand(metavar="ID", help="the task", completes="standing"),),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.live.output_filter import clean_text
-from errands.frontends.cli.parser import JSON, Operand, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Verb
 from errands.model.errors import BadValue
 from errands.model.states import LIVE
 from errands.model.text.sanitise import line
@@ -122,7 +122,7 @@ VERBS = (
         name="sessions",
         summary="list the conversations with agents, or show one",
         run=sessions,
-        options=(JSON,),
+        options=(JSON_FIELDS,),
         operands=(Operand(metavar="ID", help="the task", optional=True, completes="tasks"),),
         examples=(("errands sessions why-do-7k2", "what was asked and answered"),),
     ),

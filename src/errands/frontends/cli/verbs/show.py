@@ -7,7 +7,7 @@ from datetime import timedelta
 from errands.engine.task_facts import task_facts
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb, whole
 from errands.frontends.cli.targets import newest_task, resolved
 from errands.model.errors import NotFound
 from errands.model.record import evolve
@@ -158,7 +158,7 @@ VERBS = (
                 convert=whole,
                 help="show the last N lines of output (default 20, or runs.tail_lines)",
             ),
-            JSON,
+            JSON_TASKS,
         ),
         details="Without an id, the newest task is meant.",
         operands=(

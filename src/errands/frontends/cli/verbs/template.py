@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
-from errands.frontends.cli.parser import JSON, Operand, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options, options_of
 from errands.model.action import quoted, written
@@ -168,7 +168,13 @@ VERBS = (
         ),
         examples=(("errands template run test where=tests/unit", ""),),
     ),
-    Verb(name="template ls", summary="list the saved tasks", run=ls, options=(JSON,)),
-    Verb(name="template show", summary="show a saved task", run=show, options=(JSON,), operands=(TEMPLATE,)),
+    Verb(name="template ls", summary="list the saved tasks", run=ls, options=(JSON_FIELDS,)),
+    Verb(
+        name="template show",
+        summary="show a saved task",
+        run=show,
+        options=(JSON_FIELDS,),
+        operands=(TEMPLATE,),
+    ),
     Verb(name="template rm", summary="remove a saved task", run=remove, operands=(TEMPLATE,)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
@@ -132,7 +132,7 @@ VERBS = (
         "collector as well, see docs/how-to/tracing.md.",
         options=(
             Option(flags=("--span",), metavar="SPAN", help="find the task by the id of a span"),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(Operand(metavar="ID", help="the task", completes="tasks", optional=True),),
         examples=(

@@ -6,7 +6,7 @@ import sys
 
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen, newest_task, resolved
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
@@ -172,7 +172,7 @@ VERBS = (
                 flags=("-q", "--quiet"),
                 help="print only what an agent needs approval for",
             ),
-            JSON,
+            JSON_TASKS,
         ),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live"),),
         examples=(
