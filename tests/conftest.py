@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import errands
 from errands.bootstrap import open_engine
@@ -26,9 +26,11 @@ from tests.postgres import database as database
 from tests.postgres import postgres as postgres
 from tests.requirements import PLACE, read, unknown_ids
 
-# Deadlines measure the machine, not the code. In CI a failure must be reproducible.
-settings.register_profile("person", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, database=None)
+# Deadlines, and how long the first examples take, measure the machine, not the code. In CI a failure must be
+# reproducible.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("person", UNTIMED)
+settings.register_profile("ci", UNTIMED, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "person")
 
 # The programs under test must see the widths and colours of a test, not those of the terminal that runs it.
