@@ -164,6 +164,31 @@ def test_of_two_programs_the_one_that_used_a_session_last_reports_to_it(
             later.kill()
 
 
+@pytest.mark.trap(3)
+def test_the_end_of_a_call_takes_no_session_back_that_another_program_used_meanwhile(person: Person) -> None:
+    gate = Gate(person.cwd / "gate")
+    with subprocess.Popen(["sleep", "600"]) as later, plugged(person) as mine:
+        try:
+            with plugged(person, pid=later.pid) as theirs:
+                task = mine.calls("background_shell", command="cat gate")["tasks"][0]
+                mine.begins("background_shell", command="rm victim")
+                question = mine.reads("question")
+                theirs.calls("background_list")
+                mine.writes(type="answer", id=question["id"], answer="none")
+                mine.reads("reply")
+                mine.writes(type="prompt", id=9, session="ses_2")
+                mine.reads("reply")  # so that it has done what comes after the reply before
+                gate.opens("later")
+
+                told = ""
+                while f"{task} completed" not in told:  # or it waits until the test is given up
+                    report = theirs.is_told()
+                    theirs.writes(type="delivered", id=report["id"], delivered=True)
+                    told += report["text"]
+        finally:
+            later.kill()
+
+
 @pytest.mark.spec("N8")
 def test_a_program_that_exits_with_its_turn_is_promised_nothing(person: Person) -> None:
     with plugged(person, wakes=False) as plugin:

@@ -36,9 +36,13 @@ class Reports:
 
     def watch(self, session: str) -> None:
         """Report to a session from now on; it was just used here."""
-        self._sessions[session] = True
         self._engine.sessions.see_session(owner_of(session))
         claim(self._engine, owner_of(session), self.claimant)
+        self.expect(session)
+
+    def expect(self, session: str) -> None:
+        """Look for something to report to a session, unless another OpenCode has used it since."""
+        self._sessions[session] = True
         self._changed.set()
 
     def ready(self, number: int) -> None:

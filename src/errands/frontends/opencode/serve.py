@@ -111,7 +111,7 @@ class _Service:
         self._send(
             {"type": "reply", "id": number, "text": reply.text, "failed": reply.failed, "tasks": reply.tasks}
         )
-        self._reports.watch(caller["session"])  # now there is something to report
+        self._reports.expect(caller["session"])  # now there is something to report
 
     def _refusal(self, session: str) -> str:
         """Say why a prompt to a session must wait: a headless server of ours works on it."""
