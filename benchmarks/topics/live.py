@@ -150,6 +150,10 @@ def _costs(scale: Scale) -> tuple[Figure, Figure]:
             seconds = asyncio.run(_burst(stage.home.path, count))
             return _Burst(seconds, time.process_time() + processes.cpu(processes.tree(daemon)) - cpu)
 
+        def unwatched_burst() -> _Burst:
+            _Watcher(is_silent=True).close()  # so that both sides begin after the same pause
+            return burst()
+
         def watched_burst() -> _Burst:
             watcher = _Watcher(is_silent=True)
             try:
@@ -158,7 +162,7 @@ def _costs(scale: Scale) -> tuple[Figure, Figure]:
                 watcher.close()
 
         burst()
-        pairs = in_turns(scale.pairs, burst, watched_burst)
+        pairs = in_turns(scale.pairs, unwatched_burst, watched_burst)
     alone, watched = (Spread([count / each.seconds for each in side]) for side in zip(*pairs, strict=True))
     speed = difference([one.seconds / other.seconds for one, other in pairs])
     cpu = difference([other.cpu / one.cpu for one, other in pairs])

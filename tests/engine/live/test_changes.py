@@ -171,11 +171,27 @@ async def test_changes_that_are_reported_do_not_become_everything(
 ) -> None:
     monkeypatch.setattr(hub, "LOOK", 0.01)
     monkeypatch.setattr(hub, "GRACE", WITHIN)  # however slow the machine is, the report comes first
+    monkeypatch.setattr(hub, "RESYNC", 10 * WITHIN)
     async with live(home) as changes:
-        for _ in range(100):
+        for _ in range(50):
             full.submit(Draft(command=("true",)))
             change = await heard(changes, lambda change: bool(change.tasks) or change.is_everything)
             assert not change.is_everything
+
+
+@pytest.mark.spec("X9")
+async def test_a_change_that_is_seen_before_its_report_does_not_become_everything(
+    full: Engine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "LOOK", 0.01)
+    monkeypatch.setattr(hub, "GRACE", WITHIN)
+    monkeypatch.setattr(hub, "RESYNC", 10 * WITHIN)
+    async with live(home) as changes:
+        full.save_template("tidy", Draft(command=("true",)))
+        await until(lambda: changes._hub._is_doubted or changes._has_news.is_set())
+        full.bell.announce(["late-222222"])
+        change = await heard(changes, lambda change: bool(change.tasks) or change.is_everything)
+        assert not change.is_everything
 
 
 @pytest.mark.spec("X9")
