@@ -34,7 +34,7 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included
 test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromium
 	-@tools/apt chromium
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest tests/browser
+	@$(BIN)/python -m pytest -n 2 --dist loadscope tests/browser
 
 test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, traced commands
 	-@tools/apt bubblewrap

@@ -95,6 +95,8 @@ class Windows:
 
     def close(self) -> None:
         for each in self._contexts:
+            for page in each.pages:
+                page.unroute_all(behavior="ignoreErrors")  # an answer may be on its way
             each.close()
         assert self.trouble == []
 

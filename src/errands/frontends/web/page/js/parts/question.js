@@ -17,6 +17,7 @@ function useSeen(id) {
   useEffect(() => {
     setSeen(false);
     setStill(false);
+    let wasSeen = false;
     let place = "";
     let since = performance.now();
     let frame = 0;
@@ -31,7 +32,13 @@ function useSeen(id) {
           setStill(false);
         } else if (performance.now() - since > STILL) setStill(true);
         const last = end.current.getBoundingClientRect();
-        if (last.top < innerHeight && last.bottom > 0 && !document.hidden) setSeen(true);
+        if (!wasSeen && last.top < innerHeight && last.bottom > 0 && !document.hidden) {
+          wasSeen = true;
+          setSeen(true);
+          // The hint to read on goes, which moves the buttons: they must not work for a moment before that.
+          since = performance.now();
+          setStill(false);
+        }
       }
       frame = window.setTimeout(look, 80);
     };
