@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -53,6 +54,57 @@ def test_a_task_runs_on_the_host_with_its_label(laptop: FleetHome, big: FleetHom
     assert laptop.say("logs", task) == f"on {big.home.path} in {laptop.work} with it\n"
     assert view["output_lines"] == 1
     assert view["duration"] is not None
+
+
+@pytest.mark.spec("L21")
+def test_every_home_sees_what_is_placed_in_the_fleet(laptop: FleetHome, big: FleetHome) -> None:
+    task = laptop.submit("gpu", "exit 4")
+    assert laptop.wait(task) == 4
+
+    listed = [json.loads(line) for line in big.say("ls", "--fleet", "--json").splitlines()]
+
+    found = next(each for each in listed if each["task"] == task)
+    assert (found["state"], found["home"], found["runs_on"]) == ("failed", "laptop", "big")
+    assert task in big.say("ls", "--fleet")
+    assert big.run("ls", "--fleet", "--watch").returncode == 2
+    hosts = {each["name"]: each for each in map(json.loads, big.say("hosts", "--json").splitlines())}
+    assert (hosts["big"]["state"], hosts["big"]["slots"], hosts["big"]["labels"]) == ("up", 4, ["gpu"])
+    assert (hosts["laptop"]["state"], hosts["laptop"]["slots"]) == ("up", 0)
+
+
+def test_a_host_that_is_drained_takes_nothing_until_that_is_undone(
+    laptop: FleetHome, big: FleetHome, fleet: TestFleet
+) -> None:
+    big.say("host", "drain")
+    task = laptop.submit("gpu", "echo later")
+    eventually(lambda: fleet.execute(f"select 1 from fleet.runs where task = '{task}'"), "the offer")
+    assert laptop.view(task)["state"] == "pending"
+    assert laptop.run("host", "drain", "nobody").returncode == 2
+
+    laptop.say("host", "drain", "big", "--undo")
+
+    assert laptop.wait(task) == 0
+
+
+def test_the_address_of_the_fleet_is_kept_secret_and_is_checked(laptop: FleetHome, big: FleetHome) -> None:
+    assert os.stat(laptop.home.fleet).st_mode & 0o077 == 0
+    for number, (url, said) in enumerate(
+        (
+            ("mysql://u:secret@db/fleet", "postgresql://"),
+            ("postgresql://u:secret@127.0.0.1:1/fleet", ""),
+            ("env:NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE"),
+        )
+    ):
+        done = FleetHome(laptop.folder, f"other{number}", url).run("host", "join", url)
+        assert done.returncode != 0
+        assert done.stderr.startswith("errands: ")
+        assert said in done.stderr
+        assert "secret" not in done.stdout + done.stderr
+    taken = FleetHome(laptop.folder, "taken", laptop.environ["FLEET_URL"])
+    done = taken.run("host", "join", "env:FLEET_URL", "--name", "big")
+    assert done.returncode == 2
+    assert "choose another --name" in done.stderr
+    assert not os.path.exists(taken.home.fleet)
 
 
 def test_a_task_waits_for_a_host_that_may_take_it(laptop: FleetHome, fleet: TestFleet) -> None:

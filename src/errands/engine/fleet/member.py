@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from errands.engine.engine import Engine
-    from errands.ports.fleet import Fleet, HostView
+    from errands.ports.fleet import Fleet, HostView, PlacedView
     from errands.ports.home import Home
 
     OpenFleet = Callable[[str], Fleet]
@@ -114,6 +114,31 @@ async def hosts(home: Home, open_fleet: OpenFleet) -> list[HostView]:
         return await fleet.hosts()
     finally:
         await fleet.close()
+
+
+async def placed(home: Home, open_fleet: OpenFleet, *, limit: int) -> list[tuple[PlacedView, str, str]]:
+    """List what is placed in the whole fleet, newest first: each with the name of its home and its state."""
+    fleet = open_fleet(require(home).address())
+    try:
+        await fleet.open()
+        names = {host.id: host.name for host in await fleet.hosts()}
+        return [
+            (each, names.get(each.home, each.home), state_of(each))
+            for each in await fleet.placed(limit=limit)
+        ]
+    finally:
+        await fleet.close()
+
+
+def state_of(view: PlacedView) -> str:
+    """Return the state of a placed run, in the word for a task."""
+    if view.outcome is None:
+        return "running" if view.state == "taken" else "pending"
+    if "ask" in view.outcome:
+        return "proposed"
+    if view.outcome.get("stop") == "cancel":
+        return "cancelled"
+    return "completed" if str(view.outcome.get("code")) == "0" else "failed"
 
 
 def _checked(name: str) -> str:

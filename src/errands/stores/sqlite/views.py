@@ -295,7 +295,8 @@ class ViewRows(Table):
         rows = self.db.read(
             """
             SELECT lane, sum(runs.state = 'running' AND paused_at IS NULL
-                             AND coalesce(waiting, '') NOT IN ('approval', 'task')),
+                             AND coalesce(waiting, '') NOT IN ('approval', 'task')
+                             AND (SELECT host FROM tasks WHERE tasks.seq = runs.task) = ''),
                    sum(runs.state = 'pending' AND held = 0 AND paused_at IS NULL)
             FROM runs INDEXED BY one_live_run LEFT JOIN exchanges ON exchanges.run = runs.seq
             WHERE runs.state IN ('pending', 'running') GROUP BY lane ORDER BY lane

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 from errands.model.errors import BadValue
-from errands.text import Cell, Column, table
+from errands.model.text.sanitise import line
+from errands.text import Cell, Column, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ COLUMNS = (
     Column(title="LABELS"),
     Column(title="SEEN"),
     Column(title="VERSION"),
+)
+PLACED = 50  # runs that are listed if no number is given
+PLACED_COLUMNS = (
+    Column(title="TASK"),
+    Column(title="STATE"),
+    Column(title="HOST"),
+    Column(title="HOME"),
+    Column(title="LANE"),
 )
 _COLOURS: dict[str, Colour] = {"up": "green", "draining": "yellow", "gone": "red"}
 
@@ -93,6 +102,37 @@ def hosts(context: Context, arguments: Arguments) -> int:
         for each in found
     ]
     context.say(*table(COLUMNS, rows, context.look))
+    return 0
+
+
+def list_placed(context: Context, arguments: Arguments) -> int:
+    """List what is placed in the whole fleet: `errands ls --fleet`."""
+    from errands.engine.fleet import member
+
+    given = [
+        f"--{name}" for name in ("state", "batch", "all", "watch", "columns") if getattr(arguments, name)
+    ]
+    if given:
+        raise Usage(f"--fleet does not work together with {given[0]}; leave out one of them")
+    limit = arguments.number or PLACED
+    found = _run(member.placed(context.home, context.bootstrap.open_fleet, limit=limit))
+    if arguments.json:
+        for view, home, state in found:
+            facts = {"task": view.task, "run_id": view.key.rpartition(":")[0], "state": state, "home": home}
+            more = {"runs_on": view.host or None, "host": view.selector, "lane": view.lane}
+            context.print_json({**facts, **more})
+        return 0
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            Cell(text=line(view.task), colour="bold"),
+            state_cell(state, context.look),
+            line(view.host) or f"waiting for {line(view.selector)}",
+            line(home),
+            line(view.lane),
+        )
+        for view, home, state in found
+    ]
+    context.say(*table(PLACED_COLUMNS, rows, context.look))
     return 0
 
 

@@ -16,6 +16,10 @@ LEFT = 5  # lines of a terminal that the prompt and the lines below a list need
 
 
 def ls(context: Context, arguments: Arguments) -> int:
+    if arguments.fleet:
+        from errands.frontends.cli.verbs.host import list_placed
+
+        return list_placed(context, arguments)
     if arguments.all and arguments.number:
         raise Usage("give either --all or --number, not both")
     if arguments.json and (arguments.watch or arguments.columns):
@@ -107,6 +111,9 @@ VERBS = (
             ),
             Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="only the newest N"),
             Option(flags=("-w", "--watch"), help="keep running and show changes as they happen"),
+            Option(
+                flags=("--fleet",), help="what is placed on other hosts in the whole fleet, of every home"
+            ),
             Option(
                 flags=("--columns",),
                 metavar="NAMES",
