@@ -334,6 +334,7 @@ async def test_a_run_cannot_keep_what_it_made_from_being_renamed(engine: TestEng
 
 
 @walled
+@pytest.mark.spec("A13")
 @pytest.mark.parametrize("place", ["a project", "the system"])
 def test_what_vanishes_before_the_walls_are_built_does_no_harm(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str

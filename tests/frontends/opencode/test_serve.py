@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -223,6 +225,44 @@ def test_an_interrupted_call_leaves_its_task_running_and_reported(person: Person
         gate.opens("later")
 
         assert f"{task} completed" in plugin.is_told()["text"]
+
+
+# Answers every question with yes, as a plugin inside a run would.
+_YES = """
+import json, os, subprocess, sys
+serving = subprocess.Popen([*sys.argv[1:], "client", "opencode", "serve"], stdin=-1, stdout=-1, text=True)
+def write(**message):
+    print(json.dumps(message), file=serving.stdin, flush=True)
+write(type="hello", pid=os.getpid(), socket=None, program="opencode", wakes=True)
+caller = {"session": "ses_1", "message": "msg_1", "call": "1", "agent": "build", "model": "fake/fake"}
+call = {"tool": "background_shell", "arguments": {"command": "rm victim"}, "asks": True}
+write(type="call", id=1, caller={**caller, "directory": os.getcwd()}, **call)
+for line in serving.stdout:
+    said = json.loads(line)
+    print(said["type"], flush=True)
+    if said["type"] == "question":
+        write(type="answer", id=said["id"], answer="always")
+    if said["type"] == "reply":
+        break
+serving.stdin.close()
+"""
+
+
+@pytest.mark.spec("A8")
+@pytest.mark.trap(66)
+def test_a_plugin_inside_a_run_is_asked_nothing_that_it_could_answer_itself(
+    person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / "victim").touch()
+    (tmp_path / "plugin.py").write_text(_YES)
+    command = shlex.join(["env", "-u", "ERRANDS_RUN_ID", sys.executable, "plugin.py", *COMMAND])
+
+    said = person.types("run", "--wait", command).out
+
+    assert said.splitlines() == ["reply"]
+    assert (tmp_path / "victim").exists()
+    (task,) = person.types("ls", "--json", "--state", "proposed").objects
+    assert task["command"] == "rm victim"
 
 
 @pytest.mark.spec("A8", "X18")
