@@ -55,8 +55,9 @@ def evolve(thing: T, **changes: Any) -> T:
 
 # A class that is used often gets a constructor of its own, compiled as `dataclasses` does it: making a Task
 # then takes 1.0 instead of 6.0 us. A run takes about 30 records from submission to result, so that is a
-# tenth of what we add to the time of a short command. Compiling costs as much as 50 uses.
-_OFTEN = 4
+# tenth of what we add to the time of a short command. Compiling costs as much as 50 uses, so a command that
+# makes a few of each does without it.
+_OFTEN = 16
 
 
 def _constructor(open_: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.stores.sqlite.connection import Connection
+from errands.stores.sqlite.connection import SCHEMA, Connection
 from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.testing.engines import embedded
 
@@ -42,7 +42,7 @@ def test_there_is_a_store_of_every_schema() -> None:
 
 
 def test_an_old_store_gets_the_schema_of_a_new_one(home: Home, tmp_path: Path) -> None:
-    assert Connection(home.store).version() == len(MIGRATIONS)
+    assert Connection(home.store).version() == len(MIGRATIONS) == SCHEMA
     fresh = str(tmp_path / "fresh" / "errands.db")
     Connection(fresh).close()
     assert schema(home.store) == schema(fresh)

@@ -14,7 +14,6 @@ import time
 
 from errands.model.errors import HomeError, StoreError, StoreTooNew, StoreUnreadable, StoreUnwritable
 from errands.ports.home import make_home
-from errands.stores.sqlite.migrations import MIGRATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+SCHEMA = 8  # the number of migrations, which are loaded only for a store that lacks some
 PATIENCE = 5.0  # seconds to wait for another process's transaction
 # Pages in the journal before they are copied into the store, which waits for the disk several times: after
 # about 500 short runs instead of 100.
@@ -48,20 +48,21 @@ class Connection:
             found = self.version()
         except sqlite3.Error as error:
             raise _meaning(error, path) from error
-        if found > len(MIGRATIONS):
+        if found > SCHEMA:
             self._db.close()
             raise StoreTooNew(
-                f"the store {path} has schema {found}, this version of Errands knows {len(MIGRATIONS)}; "
+                f"the store {path} has schema {found}, this version of Errands knows {SCHEMA}; "
                 "nothing was changed: upgrade Errands, or point ERRANDS_HOME elsewhere"
             )
-        self._migrate()
+        if found < SCHEMA:
+            self._migrate()
 
     def _migrate(self) -> None:
         """Bring the file to the newest schema; several processes may try at once, and one does it."""
-        if self.version() == len(MIGRATIONS):
-            return
+        from errands.stores.sqlite.migrations import MIGRATIONS
+
         with self:
-            for number in range(self.version(), len(MIGRATIONS)):
+            for number in range(self.version(), SCHEMA):
                 for statement in _statements(MIGRATIONS[number]):
                     self.write(statement)
                 self.write(f"PRAGMA user_version = {number + 1}")

@@ -101,8 +101,9 @@ class QueueRows(Table):
     ) -> bool:
         rows = self._edit(
             task,
+            "'active', 'proposed'",
             """
-            state IN ('active', 'proposed') AND EXISTS
+            EXISTS
                 (SELECT 1 FROM runs WHERE runs.seq = tasks.run AND runs.state = 'pending' AND number = ?)
             """,
             (run,),
@@ -111,7 +112,10 @@ class QueueRows(Table):
         )
         for seq, run_seq in rows:
             self._edit_pending(task, run_seq)
-            self.db.write("UPDATE runs SET not_before = ? WHERE seq = ?", (maybe_micros(not_before), run_seq))
+            self.db.write(
+                "UPDATE runs SET not_before = ? WHERE seq = ? AND state = 'pending'",
+                (maybe_micros(not_before), run_seq),
+            )
             # A question, or an answer, is about what the task was before.
             self.db.write(
                 """
@@ -125,8 +129,9 @@ class QueueRows(Table):
     def replace_recurring(self, task: Task, *, since: datetime, now: datetime) -> bool:
         rows = self._edit(
             task,
+            "'active', 'paused', 'proposed'",
             """
-            state IN ('active', 'paused', 'proposed') AND standing IS NOT NULL AND NOT EXISTS
+            standing IS NOT NULL AND NOT EXISTS
                 (SELECT 1 FROM runs WHERE runs.seq = tasks.run AND runs.state = 'running')
             """,
             (),
@@ -145,15 +150,18 @@ class QueueRows(Table):
         return bool(rows)
 
     def _edit(
-        self, task: Task, where: str, values: tuple[int, ...], *, since: datetime, now: datetime
+        self, task: Task, states: str, where: str, values: tuple[int, ...], *, since: datetime, now: datetime
     ) -> list[tuple[int, int | None]]:
-        """Write a task that has not changed since; return its row and that of its latest run."""
+        """Write a task that is in one of these states and has not changed since.
+
+        Return its row and that of its latest run.
+        """
         new = dict(zip(TASK.written_columns.split(", "), TASK.write(task), strict=True))
         new["updated_at"] = micros(now)
         return self.db.write(
             f"""
             UPDATE tasks SET {", ".join(f"{column} = ?" for column in _EDITED)}
-            WHERE id = ? AND updated_at = ? AND {where}
+            WHERE id = ? AND updated_at = ? AND state IN ({states}) AND {where}
             RETURNING seq, run
             """,
             (*(new[column] for column in _EDITED), task.id, micros(since), *values),
