@@ -6,6 +6,8 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import psycopg
+
 from errands.hosts.fleet import PostgresFleet
 from errands.ports.fleet import HostFacts, Orders, Placed, PlacedView, Taken
 from tests.postgres import Server
@@ -50,13 +52,24 @@ class Fleet:
     server: Server
     name: str
     others: list[PostgresFleet] = field(default_factory=list)
+    _line: psycopg.Connection[Any] | None = None
 
     @property
     def url(self) -> str:
         return self.server.url(self.name)
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.server.execute(f"set search_path = fleet_wire; {statement}", database=self.name)
+        for _ in range(2):
+            if self._line is None or self._line.closed:
+                self._line = psycopg.connect(self.url, autocommit=True, options="-c search_path=fleet_wire")
+            try:
+                cursor = self._line.execute(statement.encode())
+                while cursor.nextset():
+                    pass
+                return cursor.fetchall() if cursor.description else []
+            except psycopg.OperationalError:
+                self._line.close()  # the server was restarted
+        raise AssertionError(f"the server is away: {statement}")
 
     def tune(self, **seconds: float) -> None:
         """Change durations of the protocol, as an operator would."""
@@ -84,6 +97,8 @@ class Fleet:
         return self.others[-1]
 
     async def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
         for each in (self.fleet, *self.others):
             await each.close()
 
