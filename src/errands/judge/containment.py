@@ -51,6 +51,8 @@ _COMMAND = re.compile(
 # A pattern for hidden files that begins like a name, and not like the `.*` of a regular expression.
 _HIDDEN = re.compile(r"(?:.*/)?\.[\w\[{?][^/]*")
 _WILD = re.compile(r"[*?\[{]")
+# A directory that a variable names, which is most often one in the project.
+_BEFORE = re.compile(r"\$(?:\w+|\{\w+\}?)/(?=.)")
 _DATABASES = frozenset(("sqlite3", "duckdb"))
 _STATEMENTS = re.compile(
     r"\b(?:delete|drop|truncate|update|attach|alter)\b|\.(?:shell|system|import)", re.IGNORECASE
@@ -207,6 +209,7 @@ def _names_place(text: str, workspace: Workspace) -> bool:
         named = path.startswith("../") or path == ".." or _PLACES.match(path) or "/../" in path
         if named and reaches_out(path, workspace):
             return True
+        path = _BEFORE.sub("", path) or path
         if path[0] not in "/$*" and reasons_for_reading(_as_pattern(path), workspace):
             return True
         if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
@@ -221,8 +224,9 @@ def _value(word: str) -> str:
 
 
 def _as_pattern(path: str) -> str:
-    """Return a quoted pattern for hidden files as the pattern that a program makes of it."""
-    return Glob(path) if _WILD.search(path) and _HIDDEN.fullmatch(path) else path
+    """Return a pattern for hidden files as what a program or the shell makes of it; braces count as `*`."""
+    is_pattern = _WILD.search(path) and _HIDDEN.fullmatch(path)
+    return Glob(path.partition("{")[0] + "*" if "{" in path else path) if is_pattern else path
 
 
 def _writes_outside(target: str, workspace: Workspace) -> bool:
