@@ -107,6 +107,7 @@ class Server:
         if self._process is None:
             return
         process, self._process = self._process, None
+        assert process.poll() is None, f"PostgreSQL ended by itself:\n{self.log[-2000:]}"
         process.send_signal(_SIGNALS[how])
         try:
             process.wait(LIMIT)
@@ -156,8 +157,10 @@ class Server:
 
     def remove(self) -> None:
         """Stop the server and delete everything it has."""
-        self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            self.stop()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _answers(self) -> bool:
         import psycopg
