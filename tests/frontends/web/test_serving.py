@@ -180,7 +180,7 @@ def test_files_are_compressed_for_a_browser_that_takes_them_so(page_of: Path) ->
     for path in ("/", f"/page/{static.version()}/bundle.js"):
         plain, sent = page_file(path, ""), page_file(path, "br, gzip;q=0.8")
         assert "content-encoding" not in plain.headers
-        assert sent.headers["content-encoding"] == "gzip"
+        assert sent.headers.get("content-encoding") == "gzip"
         assert plain.headers["vary"] == sent.headers["vary"] == "accept-encoding"  # for a proxy that keeps it
         assert gzip.decompress(bytes(sent.body)) == plain.body
 
