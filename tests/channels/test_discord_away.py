@@ -62,8 +62,7 @@ def test_an_answer_that_was_not_sent_is_sent_by_the_next_bot(
 ) -> None:
     discord.write(ADA, DIRECT, "SLOW 2\nSAY late but here")
     eventually(lambda: engine.list(Query(states=("running",))))
-    daemons.kill()
-    discord.hang_up()
+    leave(discord, daemons)
     daemons.start()
     said(discord, "late but here")
     assert sum("late but here" in each for each in discord.contents) == 1
