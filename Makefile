@@ -39,6 +39,7 @@ test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromiu
 test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, traced commands
 	-@tools/apt bubblewrap
 	-@tools/apt strace
+	-@tools/apt iproute2
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest tests/long
@@ -65,8 +66,11 @@ bench: $(VENV) ## Measure speed, memory and scale against peers
 	@tools/apt task-spooler
 	@$(BIN)/python -m benchmarks
 
-chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
+chaos: $(VENV) ## Kill, stop, starve and cut off real engines, on one host and on four, and count what was lost
 	@$(BIN)/python -m tests.chaos
+	@tools/apt iproute2
+	@tools/postgres
+	@$(BIN)/python -m tests.chaos.fleet
 
 fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and send requests made from the API's description
 	@tools/apt bubblewrap

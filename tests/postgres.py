@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -48,15 +48,18 @@ def binaries() -> Path | None:
 class Server:
     """One PostgreSQL server; `folder` has its data, its socket and its log."""
 
-    def __init__(self, *, settings: dict[str, str] | None = None, host: str = "") -> None:
-        """`host` is an address to listen on besides the socket."""
+    def __init__(
+        self, *, settings: dict[str, str] | None = None, host: str = "", on: Sequence[str] = ()
+    ) -> None:
+        """`host` is an address to listen on besides the socket; `on` are words that start a command there."""
         where = binaries()
         assert where is not None
         self._bin = where
         self._as = _user()
         self.folder = Path(tempfile.mkdtemp(prefix="errands-pg-", dir="/tmp"))
         self.host = host or str(self.folder)
-        self.port = _free_port(host) if host else 5432
+        self._on = tuple(on)
+        self.port = _free_port(host) if host and not on else 5432
         self._settings = SETTINGS | QUICK | (settings or {})
         self._settings |= {"listen_addresses": host, "port": str(self.port)}
         self._settings |= {"unix_socket_directories": str(self.folder)}
@@ -92,9 +95,13 @@ class Server:
         command = [str(self._bin / "postgres"), "-D", str(self.data), *options]
         if shutil.which("setpriv"):
             command = ["setpriv", "--pdeathsig", "INT", *command]
+        user = self._as
+        if self._on:  # only root gets there, and becomes the other user only then
+            who = ["--reuid", str(user["user"]), "--regid", str(user["group"]), "--clear-groups"]
+            command, user = [*self._on, "setpriv", *who, *command], {}
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self._as
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **user
             )
         limit = time.monotonic() + LIMIT
         while not self._answers():
@@ -121,6 +128,37 @@ class Server:
     def fork_history(self) -> None:
         """Restart as a server that was promoted: the same data on a new timeline."""
         self.stop()
+        self._start_promoted()
+
+    def back_up(self) -> None:
+        """Copy the data as it is now, for `fail_over`."""
+        shutil.rmtree(self._copy, ignore_errors=True)
+        self._run(
+            "pg_basebackup",
+            "-D",
+            self._copy,
+            "-h",
+            self.folder,
+            "-U",
+            "postgres",
+            "-X",
+            "stream",
+            "-c",
+            "fast",
+        )
+
+    def fail_over(self) -> None:
+        """Crash, and go on from the last copy, as when a standby that lagged behind is promoted."""
+        self.stop("crash")
+        shutil.rmtree(self.data)
+        os.rename(self._copy, self.data)
+        self._start_promoted()
+
+    @property
+    def _copy(self) -> Path:
+        return self.folder / "copy"
+
+    def _start_promoted(self) -> None:
         marker = self.data / "recovery.signal"
         marker.touch()
         if self._as:
@@ -137,10 +175,11 @@ class Server:
             time.sleep(0.02)
 
     def execute(self, sql: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run statements as the superuser, and return the rows of the last one."""
+        """Run statements as the superuser, over the socket, and return the rows of the last one."""
         import psycopg
 
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
+        local = f"postgresql://postgres@/{database}?host={self.folder}&port={self.port}"
+        with psycopg.connect(local, autocommit=True) as connection:
             cursor = connection.execute(sql.encode())
             while cursor.nextset():
                 pass

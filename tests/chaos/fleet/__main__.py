@@ -1,0 +1,39 @@
+"""Strike a fleet of four homes and its server, and count the promises that were broken."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+
+from tests.chaos.fleet.network import missing
+from tests.chaos.fleet.round import play
+from tests.chaos.processes import become_subreaper
+
+
+def main() -> int:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--seed", type=int, default=1, help="the first seed")
+    reader.add_argument("--seeds", type=int, default=4)
+    reader.add_argument("--tasks", type=int, default=500, help="over all seeds")
+    reader.add_argument("--faults", type=int, default=100, help="over all seeds")
+    reader.add_argument("--keep", action="store_true", help="keep the files of rounds that broke a promise")
+    given = reader.parse_args()
+    if missing():
+        sys.exit(missing())
+    become_subreaper()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # clean up when stopped
+    began, broken = time.monotonic(), 0
+    for seed in range(given.seed, given.seed + given.seeds):
+        played = play(
+            seed, tasks=given.tasks // given.seeds, faults=given.faults // given.seeds, keep=given.keep
+        )
+        print(played.line(), *(f"  {each}" for each in played.breaks[:20]), sep="\n", flush=True)
+        broken += len(played.breaks)
+    print(f"{broken} broken promises in {time.monotonic() - began:.0f} s")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""The faults: each strikes one home or the server, lasts for a while, and is mended."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tests.chaos.fleet.homes import ChaosHome
+from tests.chaos.fleet.network import Network
+from tests.postgres import Server
+
+Fault = Callable[[random.Random], None]
+
+
+class Faults:
+    """`pace` scales every duration, as the lease of the fleet is scaled: 1 with the lease that users have."""
+
+    def __init__(self, homes: list[ChaosHome], network: Network, server: Server, *, pace: float) -> None:
+        self._homes = homes
+        self._network = network
+        self._server = server
+        self._pace = pace
+        self.all: dict[str, Fault] = {
+            "kill host process": lambda dice: self._kill(dice, host=True),
+            "kill daemon": lambda dice: self._kill(dice, daemon=True),
+            "kill daemon and host process": lambda dice: self._kill(dice, daemon=True, host=True),
+            "kill home": self._kill,
+            "stop host process": lambda dice: self._stop(dice, host=True),
+            "stop daemon": lambda dice: self._stop(dice, daemon=True),
+            "stop daemon and host process": lambda dice: self._stop(dice, daemon=True, host=True),
+            "stop home": self._stop,
+            "link down, short": lambda dice: self._cut(dice, Network.unplug, Network.plug_in, 10),
+            "link down, long": lambda dice: self._cut(dice, Network.unplug, Network.plug_in, 60),
+            "cut from a home": lambda dice: self._cut(dice, Network.cut_from, Network.mend, 60),
+            "cut to a home": lambda dice: self._cut(dice, Network.cut_to, Network.mend, 60),
+            "restart PostgreSQL": lambda dice: self._server.restart(dice.choice(("fast", "crash"))),
+            "PostgreSQL away": self._take_server_away,
+            "fail over": self._fail_over,
+        }
+
+    def _kill(self, dice: random.Random, *, daemon: bool = False, host: bool = False) -> None:
+        home = dice.choice(self._homes)
+        home.strike(signal.SIGKILL, daemon=daemon, host=host)
+        self._wait(dice.choice((0, 5, 60)))
+        home.start()
+
+    def _stop(self, dice: random.Random, *, daemon: bool = False, host: bool = False) -> None:
+        home = dice.choice(self._homes)
+        home.strike(signal.SIGSTOP, daemon=daemon, host=host)
+        self._wait(dice.choice((10, 60)))
+        home.strike(signal.SIGCONT, daemon=daemon, host=host)
+
+    def _cut(
+        self,
+        dice: random.Random,
+        cut: Callable[[Network, str], None],
+        mend: Callable[[Network, str], None],
+        seconds: float,
+    ) -> None:
+        name = dice.choice(self._homes).name
+        cut(self._network, name)
+        self._wait(seconds)
+        mend(self._network, name)
+
+    def _take_server_away(self, dice: random.Random) -> None:
+        self._server.stop(dice.choice(("fast", "crash")))
+        self._wait(30)
+        self._server.start()
+
+    def _fail_over(self, dice: random.Random) -> None:
+        """Lose what was committed in the last moment."""
+        self._server.back_up()
+        self._wait(dice.choice((1, 5)))
+        self._server.fail_over()
+
+    def _wait(self, seconds: float) -> None:
+        time.sleep(seconds * self._pace)
+
+
+@contextmanager
+def restored(homes: list[ChaosHome]) -> Iterator[None]:
+    """Have every home run again in the end."""
+    try:
+        yield
+    finally:
+        for home in homes:
+            home.strike(signal.SIGCONT)
+            home.start()

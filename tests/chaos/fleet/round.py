@@ -1,0 +1,234 @@
+"""A round: four homes, one server, commands that every home places on the others, and faults meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from errands.engine.engine import Engine
+from errands.model.options.draft import Draft
+from errands.model.view import View
+from errands.ports.store import Query
+from tests.chaos.breaks import Break
+from tests.chaos.fleet.faults import Faults, restored
+from tests.chaos.fleet.homes import LABEL, ChaosHome
+from tests.chaos.fleet.network import Network
+from tests.chaos.fleet.witness import Life, Witness
+from tests.chaos.processes import wait_until
+from tests.postgres import DURABLE, Server
+
+DEED = str(Path(__file__).with_name("deed.sh"))
+NAMES = ("ada", "bob", "cem", "dot")
+LEASE = 6.0  # seconds; users have five times as much
+PACE = LEASE / 30
+SETTLED = 300.0
+_ENDED = ("completed", "failed", "cancelled", "skipped")
+
+
+@dataclass
+class Played:
+    seed: int
+    breaks: list[Break] = field(default_factory=list)
+    faults: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    lives: int = 0
+
+    def line(self) -> str:
+        ends = ", ".join(f"{count} {what}" for what, count in sorted(self.ends.items()))
+        verdict = f"{len(self.breaks)} broken promises" if self.breaks else "kept every promise"
+        count = sum(self.faults.values())
+        return f"seed {self.seed}: {count} faults, {self.lives} executions, {ends}: {verdict}"
+
+
+@dataclass
+class _Deed:
+    token: str
+    home: int
+    seconds: float
+    code: int
+    retries: int
+
+
+def play(seed: int, *, tasks: int, faults: int, keep: bool = False) -> Played:
+    """Play one seed, and check what was promised."""
+    base = Path(tempfile.mkdtemp(prefix=f"errands-fleet-{seed}-"))
+    played = Played(seed)
+    dice = random.Random(seed)
+    with Network("db", *NAMES) as network:
+        server = Server(settings=DURABLE, host=network.address("db"), on=network.on("db"))
+        server.start()
+        homes = []
+        witness = Witness(base / "witness")
+        try:
+            url = server.url(server.create_database())
+            homes = [ChaosHome(base, name, network, url) for name in NAMES]
+            _join(homes, server)
+            deeds = [_deed(dice, number) for number in range(tasks)]
+            _storm(deeds, Faults(homes, network, server, pace=PACE), homes, witness, played, dice, faults)
+            _judge(deeds, homes, witness, played)
+        finally:
+            for home in homes:
+                home.close()
+            witness.close()
+            server.remove()
+            if played.breaks and keep:
+                print(f"kept in {base}")
+            else:
+                shutil.rmtree(base, ignore_errors=True)
+    return played
+
+
+def _join(homes: list[ChaosHome], server: Server) -> None:
+    for number, home in enumerate(homes):
+        home.join()
+        if not number:  # the first one makes the tables
+            assert wait_until(lambda: _hosts(server) == 1, within=60), home.log
+            server.execute(
+                f"update fleet.clock set lease = '{LEASE} s', renewal = '{LEASE / 6} s', slack = '2 s',"
+                " quiet = '8 s', steady = '6 s'",
+                database="fleet1",
+            )
+            home.start()
+    assert wait_until(lambda: _hosts(server) == len(homes), within=60), [home.log for home in homes]
+
+
+def _hosts(server: Server) -> int:
+    try:
+        return int(
+            server.execute("select count(*) from fleet.hosts where state = 'up'", database="fleet1")[0][0]
+        )
+    except Exception:  # noqa: BLE001  # there are no tables yet
+        return 0
+
+
+def _deed(dice: random.Random, number: int) -> _Deed:
+    return _Deed(
+        token=f"deed{number}",
+        home=dice.randrange(len(NAMES)),
+        seconds=dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)),
+        code=dice.choice((0, 0, 0, 3)),
+        retries=dice.choice((0, 0, 2)),
+    )
+
+
+def _storm(
+    deeds: list[_Deed],
+    faults: Faults,
+    homes: list[ChaosHome],
+    witness: Witness,
+    played: Played,
+    dice: random.Random,
+    count: int,
+) -> None:
+    """Submit the commands, a few before each fault, and let all of them end."""
+    engines = [home.engine() for home in homes]
+    try:
+        with restored(homes):
+            rest = list(deeds)
+            for number in range(count):
+                share = len(rest) // (count - number)
+                for deed in rest[:share]:
+                    _submit(engines[deed.home], deed, witness)
+                rest = rest[share:]
+                time.sleep(dice.uniform(0, 1))
+                name = dice.choice(list(faults.all))
+                played.faults[name] += 1
+                faults.all[name](dice)
+            for deed in rest:
+                _submit(engines[deed.home], deed, witness)
+        if not wait_until(lambda: all(map(_is_quiet, engines)), within=SETTLED, every=0.5):
+            for home, engine in zip(homes, engines, strict=True):
+                waiting = [
+                    f"{view.name} {view.id} {view.state}" for view in _views(engine) if not _is_over(view)
+                ]
+                if waiting:
+                    played.breaks.append(Break("F1", f"{home.name} still waits for {waiting}"))
+    finally:
+        for engine in engines:
+            engine.close()
+
+
+def _submit(engine: Engine, deed: _Deed, witness: Witness) -> None:
+    words = ("/bin/sh", DEED, str(witness.path), deed.token, str(deed.seconds), str(deed.code))
+    engine.submit(
+        Draft(
+            command=words, name=deed.token, key=deed.token, cwd="/", host=LABEL, owner="ann", notify="always",
+            retries=deed.retries,
+        )
+    )  # fmt: skip
+
+
+def _views(engine: Engine) -> list[View]:
+    return [view for view in engine.list(Query()) if view.name.startswith("deed") and view.key == view.name]
+
+
+def _is_over(view: View) -> bool:
+    return view.state in _ENDED
+
+
+def _is_quiet(engine: Engine) -> bool:
+    return all(map(_is_over, _views(engine)))
+
+
+def _judge(deeds: list[_Deed], homes: list[ChaosHome], witness: Witness, played: Played) -> None:
+    lives: dict[str, list[Life]] = {}
+    wait_until(lambda: not witness.living(), within=30)
+    for life in witness.lives:
+        lives.setdefault(life.token, []).append(life)
+    played.lives = len(witness.lives)
+    breaks = played.breaks
+    breaks += [
+        Break("F2", f"{life.token} is alive after its end (pid {life.pid})") for life in witness.living()
+    ]
+    for home in homes:
+        engine = home.engine()
+        try:
+            views = {view.name: view for view in _views(engine)}
+            notices = Counter(notice.run_id for notice in engine.take_notices("ann", reader="chaos"))
+            for deed in (each for each in deeds if homes[each.home] is home):
+                _judge_deed(deed, views.get(deed.token), lives.get(deed.token, []), engine, notices, played)
+        finally:
+            engine.close()
+
+
+def _judge_deed(
+    deed: _Deed, view: View | None, lives: list[Life], engine: Engine, notices: Counter[str], played: Played
+) -> None:
+    breaks = played.breaks
+    if view is None:
+        breaks.append(Break("F1", f"{deed.token} was submitted and is gone"))
+        return
+    runs = engine.get(view.id).history
+    end = f"{view.state} {runs[-1].failure or ''}".strip()
+    played.ends[end] += 1
+    what = f"{deed.token} ({view.id}, {end}, {len(runs)} runs)"
+    if len(lives) > len(runs):
+        breaks.append(Break("F3", f"{what} was started {len(lives)} times: {lives}"))
+    ordered = sorted(lives, key=lambda life: life.start)
+    for before, after in itertools.pairwise(ordered):
+        if before.end is None or before.end > after.start:
+            breaks.append(Break("F3", f"{what} ran twice at once: {before}, {after}"))
+    for run in runs:
+        wanted = 1 if run is runs[-1] else 0  # a failure that is tried again is not reported
+        if run.state not in _ENDED:
+            breaks.append(Break("F1", f"{what}: {run.id} is {run.state}"))
+        elif notices[run.id] != wanted:
+            breaks.append(Break("F4", f"{what}: {run.id} was reported {notices[run.id]} times, not {wanted}"))
+        elif run.failure == "lost":
+            if not run.error:
+                breaks.append(Break("F5", f"{what}: {run.id} is lost, and nothing says why"))
+        elif run.failure == "signal" and played.faults["kill home"]:
+            pass  # its shim saw it die, and died later
+        elif run.exit_code != deed.code:
+            said = f"{run.state} {run.failure}, exit code {run.exit_code}: {run.error}"
+            breaks.append(Break("F6", f"{what}: {run.id} should end with {deed.code}, and is {said}"))
+    proper = sum(run.exit_code == deed.code for run in runs)
+    told = sum(life.code == deed.code for life in lives)
+    if proper > told:
+        breaks.append(Break("F6", f"{what} has {proper} results, and {told} executions reached their end"))

@@ -1,0 +1,79 @@
+"""The witness: when commands ran by their own account, and when their processes were seen to die."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+LOOK = 0.05  # seconds between two looks at the living
+
+
+@dataclass
+class Life:
+    """One execution of a command; times are the machine's uptime. Without `code` it was killed."""
+
+    token: str
+    pid: int
+    start: float
+    code: int | None = None
+    end: float | None = None
+
+
+class Witness:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lives: list[Life] = []
+        path.touch()
+        self._read = 0
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="witness", daemon=True)
+        self._watcher.start()
+
+    def close(self) -> None:
+        self._over.set()
+        self._watcher.join()
+        self._look()
+
+    def living(self) -> list[Life]:
+        return [life for life in self.lives if life.end is None]
+
+    def _watch(self) -> None:
+        while not self._over.wait(LOOK):
+            self._look()
+
+    def _look(self) -> None:
+        with open(self.path, "rb") as file:
+            file.seek(self._read)
+            lines = file.read().splitlines(keepends=True)
+        for line in lines:
+            if not line.endswith(b"\n"):
+                break
+            self._read += len(line)
+            self._note(*line.decode().split())
+        for life in self.living():
+            if not _lives(life):
+                life.end = uptime()
+
+    def _note(self, word: str, token: str, pid: str, now: str, code: str) -> None:
+        if word == "start":
+            self.lives.append(Life(token=token, pid=int(pid), start=float(now)))
+            return
+        for life in reversed(self.lives):
+            if life.token == token and life.pid == int(pid):
+                life.code, life.end = int(code), float(now)
+                return
+
+
+def uptime() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _lives(life: Life) -> bool:
+    try:
+        words = Path(f"/proc/{life.pid}/cmdline").read_bytes()
+        state = Path(f"/proc/{life.pid}/stat").read_text().rpartition(") ")[2][:1]
+    except OSError:
+        return False
+    return life.token.encode() in words.split(b"\0") and state not in "ZX"
