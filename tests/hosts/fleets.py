@@ -31,6 +31,7 @@ def placed(
     priority: int = 5,
     policy: LossPolicy = "lost",
     body: dict[str, Any] | None = None,
+    had_host: bool = False,
 ) -> Placed:
     return Placed(
         home=HOME,
@@ -41,6 +42,7 @@ def placed(
         priority=priority,
         policy=policy,
         body={"command": ["true"]} if body is None else body,
+        had_host=had_host,
     )
 
 

@@ -118,6 +118,38 @@ async def test_after_a_failover_a_host_keeps_a_run_whose_offer_was_lost(fleet: F
     assert fleet.sql("select used from fleet.lanes") == [(0,)]
 
 
+async def test_after_a_failover_a_run_that_a_host_had_is_lost_rather_than_begun_again(
+    fleet: Fleet, server: Server
+) -> None:
+    one = await fleet.host("one")
+    number = await holding(fleet, one, "a")
+    fleet.sql("delete from fleet.runs; update fleet.hosts set running = 0")
+    await asyncio.to_thread(server.fork_history)
+    orders = await one.renew()
+    assert orders is not None
+    assert orders.settling
+
+    assert await fleet.fleet.offer(placed("a", had_host=True)) == number
+    assert await fleet.fleet.find("a") == []
+
+    await fleet.live(45, one)
+    assert await fleet.fleet.offer(placed("a", had_host=True)) == number
+    assert await one.take(number) is None
+    (view,) = await fleet.fleet.results(HOME)
+    assert (view.state, view.outcome) == ("ended", {"lost": "the fleet's database lost track of it"})
+
+
+async def test_every_renewal_names_the_timeline(fleet: Fleet, server: Server) -> None:
+    one = await fleet.host("one")
+    before = await one.renew()
+    await asyncio.to_thread(server.fork_history)
+    after = await one.renew()
+
+    assert before is not None
+    assert after is not None
+    assert before.timeline != after.timeline
+
+
 async def test_what_was_not_lost_cannot_be_affirmed_by_another(fleet: Fleet) -> None:
     one, two = await fleet.host("one"), await fleet.host("two")
     number = await holding(fleet, one)

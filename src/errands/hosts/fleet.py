@@ -78,6 +78,7 @@ class PostgresFleet:
             followed=tuple(found["followed"]),
             draining=found["draining"],
             settling=found["settling"],
+            timeline=found["timeline"],
         )
         self._host = (host, epoch)
         self._may_take = not orders.draining and not orders.settling
@@ -107,7 +108,7 @@ class PostgresFleet:
     async def offer(self, placed: Placed) -> int:
         return int(
             await self._connections.one(
-                "select fleet.offer(%s, %s, %s, %s, %s, %s, %s, %s)",
+                "select fleet.offer(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
                 placed.home,
                 placed.key,
                 placed.task,
@@ -116,6 +117,7 @@ class PostgresFleet:
                 placed.priority,
                 placed.policy,
                 Jsonb(dict(placed.body)),
+                placed.had_host,
             )
         )
 

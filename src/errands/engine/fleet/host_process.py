@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.engine.fleet.home_side import HasEnded, Mirrors
     from errands.engine.fleet.host_side import ExitFacts
-    from errands.ports.fleet import Fleet, HostFacts, Lease
+    from errands.ports.fleet import Fleet, HostFacts, Lease, Orders
     from errands.ports.fleet.membership import Membership
 
 BURNS = 0.6  # of the lease: when the fuse burns; the grace of the shims and a margin follow
@@ -50,6 +50,7 @@ class HostProcess:
         self._facts = facts
         self._home_side = HomeSide(engine, fleet, membership, mirrors, has_ended)
         self._host_side = HostSide(engine, fleet, facts.id, exit_facts)
+        self._known: tuple[str, bool] | None = None  # the fleet's last timeline, and whether it was settling
         self._wakes = [asyncio.Event() for _ in range(3)]  # of the lease, the home side and the host side
 
     def ring(self) -> None:
@@ -106,15 +107,22 @@ class HostProcess:
                 write_fuse(self._engine.home.fuse, before + self._lease.seconds * BURNS)
                 for stop in orders.stops:
                     self._host_side.stop(stop)
-                if orders.settling:
-                    await self._host_side.affirm()
-                    self._home_side.offer_again()
+                await self._catch_up(orders)
                 await self._fleet.reap()
             except (FleetUnreachable, StoreError) as error:
                 _LOG.warning("the lease is not renewed: %s", error)
                 await asyncio.sleep(AGAIN)
                 continue
             await _wait(wake, self._lease.interval)
+
+    async def _catch_up(self, orders: Orders) -> None:
+        """Say again what this host has and has placed, if the fleet may have lost its last commits."""
+        news = (orders.timeline, orders.settling)
+        if orders.settling or self._known not in (None, news):
+            await self._host_side.find_again()
+            await self._host_side.affirm()
+            self._home_side.offer_again()
+        self._known = news
 
     async def _begin_again(self) -> None:
         """End what other homes placed here, because this host was given up, and join anew."""

@@ -55,6 +55,7 @@ def placed(task: Task, run: Run, placement: Placement, *, home: str, name: str) 
         priority=PRIORITIES.index(task.priority),
         policy="lost",
         body=_body(task, placement, name),
+        had_host=bool(placement.host),
     )
 
 

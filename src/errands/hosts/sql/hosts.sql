@@ -66,6 +66,7 @@ begin
     return jsonb_build_object(
         'draining', h.state = 'draining',
         'settling', instant < c.settling_until,
+        'timeline', c.timeline,
         'stops', coalesce((
             select jsonb_agg(jsonb_build_array(number, attempt, stop_grace)) from fleet.runs r
             where r.host = h.id and state = 'taken' and stop_grace is not null

@@ -7,13 +7,27 @@ $$;
 
 create or replace function fleet.offer(
     new_home text, new_key text, new_task text, new_selector text, new_lane text, new_priority integer,
-    new_policy text, new_body jsonb
+    new_policy text, new_body jsonb, had_host boolean
 ) returns bigint language plpgsql as $$
 declare
+    c fleet.clock;
     wanted bigint := fleet.number_of(new_home, new_key);
 begin
     perform fleet.enter();
-    perform fleet.settle();
+    c := fleet.settle();
+    if had_host and new_policy = 'lost' then
+        -- If it is unknown here, the server lost that a host took it. While the fleet settles that host can say so;
+        -- after that nobody knows how it ended, and it must not run a second time.
+        if clock_timestamp() >= c.settling_until then
+            insert into fleet.runs
+                (number, home, key, task, selector, lane, priority, policy, body, state, ended, outcome)
+            values (
+                wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body,
+                'ended', clock_timestamp(), jsonb_build_object('lost', 'the fleet''s database lost track of it')
+            ) on conflict (home, key) do nothing;
+        end if;
+        return wanted;
+    end if;
     insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
     values (wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body)
     on conflict (home, key) do nothing;

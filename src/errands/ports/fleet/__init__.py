@@ -204,7 +204,8 @@ class Orders:
     """What the fleet wants of a host: runs to end, answers to its questions, runs with followed output.
 
     An answer is repeated for a while. While the fleet is `settling`, it may have lost its last commits: hosts
-    affirm what they have, homes offer what they placed again, and until then no host takes anything.
+    affirm what they have, homes offer what they placed again, and until then no host takes anything. Another
+    `timeline` than before means that this happened, also to a host that was out of touch all the while.
     """
 
     stops: tuple[Stop, ...]
@@ -212,13 +213,15 @@ class Orders:
     followed: tuple[int, ...]
     draining: bool
     settling: bool = False
+    timeline: str = ""
 
 
 @record
 class Placed:
     """A run to be carried out elsewhere: `key` is unique in its home, `body` is all that a host needs.
 
-    `selector` is the name or a label of a host, or `*`; the lowest `priority` is first.
+    `selector` is the name or a label of a host, or `*`; the lowest `priority` is first. One that `had_host`
+    was taken before, as its home knows: it never begins a second time if its policy forbids that.
     """
 
     home: str
@@ -229,6 +232,7 @@ class Placed:
     priority: int
     policy: LossPolicy
     body: Mapping[str, Any]
+    had_host: bool = False
 
 
 @record
