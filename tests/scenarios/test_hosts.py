@@ -215,3 +215,24 @@ def test_a_directory_that_was_named_must_exist_on_the_host(
 
     assert laptop.wait(task) == 1
     assert "no directory" in laptop.view(task)["error"]
+
+
+def test_a_host_leaves_when_nothing_is_lost_by_it(
+    laptop: FleetHome, big: FleetHome, fleet: TestFleet, gate: Path
+) -> None:
+    visitor = fleet.add("visitor")
+    task = laptop.submit("visitor", f"echo up; read x < {gate}")
+    laptop.until(task, "running")
+
+    refused = visitor.run("host", "leave")
+    assert refused.returncode != 0
+    assert "--force" in refused.stderr
+
+    gate.write_text("\n")
+    assert laptop.wait(task) == 0
+    eventually(lambda: visitor.run("host", "leave").returncode == 0, "the visitor to leave")
+    assert fleet.execute("select state from fleet.hosts where name = 'visitor'") == [("gone",)]
+    assert visitor.host_process is None
+    assert "belongs to no fleet" in visitor.run("hosts").stderr
+    assert visitor.run("run", "--host", "big", "--", "true").returncode == 2
+    assert laptop.view(task)["state"] == "completed"
