@@ -89,7 +89,7 @@ prove: $(VENV) $(PROGRAMS) ## Break each requirement on purpose, and see its tes
 	@$(BIN)/python -m tests.proof --at-once $(AT_ONCE) $(IDS)
 
 goldens: $(VENV) ## Write what people see of every verb at three widths anew, to be looked at
-	@GOLDENS=write $(BIN)/python -m pytest -q tests/frontends/cli/test_goldens.py tests/frontends/top/test_goldens.py
+	@GOLDENS=write $(BIN)/python -m pytest -q tests/frontends/chat/test_goldens.py tests/frontends/cli/test_goldens.py tests/frontends/top/test_goldens.py
 
 docs: $(VENV) ## Write the generated documents anew
 	@$(BIN)/python -m errands.frontends.cli.reference

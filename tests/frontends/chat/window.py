@@ -16,19 +16,27 @@ LINES, COLUMNS = 40, 100
 
 
 class Window:
-    def __init__(self, person: Person, *words: str, command: list[str] | None = None, **environ: str) -> None:
+    def __init__(
+        self,
+        person: Person,
+        *words: str,
+        command: list[str] | None = None,
+        size: tuple[int, int] = (LINES, COLUMNS),
+        **environ: str,
+    ) -> None:
+        lines, self._columns = size
         self._child = pexpect.spawn(
             (command or COMMAND)[0],
             [*(command or COMMAND)[1:], "chat", *words],
             # Cursor position requests are not answered: it is our own screen.
             env={**person.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environ},
             cwd=str(person.cwd),
-            dimensions=(LINES, COLUMNS),
+            dimensions=size,
             encoding="utf-8",
             timeout=60,
         )
         self._child.delaybeforesend = None
-        self._screen = pyte.HistoryScreen(COLUMNS, LINES, history=10_000, ratio=0.5)
+        self._screen = pyte.HistoryScreen(self._columns, lines, history=10_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
         self.is_closed = False
 
@@ -46,10 +54,16 @@ class Window:
         """All lines ever shown: first those that scrolled away, then the screen."""
         self._read()
         past = [
-            "".join(row[column].data for column in range(COLUMNS)).rstrip()
+            "".join(row[column].data for column in range(self._columns)).rstrip()
             for row in self._screen.history.top
         ]
         return [*past, *(line.rstrip() for line in self._screen.display)]
+
+    @property
+    def frame(self) -> str:
+        """What the window shows now."""
+        self._read()
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
     @property
     def text(self) -> str:
