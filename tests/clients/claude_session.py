@@ -14,13 +14,9 @@ from tests.clients.programs import program
 from tests.frontends.cli.person import Person
 
 WITHIN = 60.0  # seconds
-# The tools are there at the first prompt, on a busy machine as well, and all of them are in the request.
-READY = {
-    "MCP_CONNECTION_NONBLOCKING": "0",
-    "MCP_CONNECT_TIMEOUT_MS": "60000",
-    "MCP_TIMEOUT": "60000",
-    "ENABLE_TOOL_SEARCH": "false",
-}
+# The server has started before the first prompt, on a busy machine as well.
+STARTED = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "60000", "MCP_TIMEOUT": "60000"}
+READY = STARTED | {"ENABLE_TOOL_SEARCH": "false"}  # and all tools are in the request
 COMMAND = ["--model", "claude-fake", "--verbose", "--output-format", "stream-json"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
-from tests.clients.claude_session import ClaudeSession, calling
+from tests.clients.claude_session import STARTED, ClaudeSession, calling
 from tests.clients.programs import PLACE, claude_env, program
 from tests.frontends.cli.person import Person
 from tests.frontends.cli.terminal import Terminal, ended
@@ -24,7 +24,7 @@ def fresh(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
     person = Person(place / "errands", place / "project")
     person.cwd.mkdir()
     person.environ |= claude_env(place / "home", model.url)
-    person.environ |= {"MCP_CONNECT_TIMEOUT_MS": "60000", "MCP_TIMEOUT": "60000"}  # on a busy machine
+    person.environ |= STARTED  # but no word about its tool search, as on any machine
     person.environ |= {"PATH": f"{PLACE}:{os.environ['PATH']}", "ANTHROPIC_MODEL": "claude-fake"}
     terminal = Terminal(person)
     installing = terminal.types("install", "claude")

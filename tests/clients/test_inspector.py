@@ -24,6 +24,7 @@ from tests.clients.programs import program
 ERAS = ("legacy", "modern")
 TOKEN = "a token that only this test knows"
 WITHIN = 60.0  # seconds
+_PATIENT = ("--connect-timeout", "100000")  # a server starts slowly on a busy machine
 HELLO = "`echo hello`"
 CLOCK = {
     "name": "clock",
@@ -122,11 +123,21 @@ def names(dialect: str) -> list[str]:
 def inspect(*words: str, era: str) -> dict[str, Any]:
     """Run the Inspector, which prints one object."""
     run = subprocess.run(
-        [program("mcp-inspector"), "--cli", "--protocol-era", era, "--format", "json", "-q", *words],
+        [
+            program("mcp-inspector"),
+            "--cli",
+            *_PATIENT,
+            "--protocol-era",
+            era,
+            "--format",
+            "json",
+            "-q",
+            *words,
+        ],
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert run.returncode == 0, run.stdout + run.stderr
     result: dict[str, Any] = json.loads(run.stdout)["result"]
