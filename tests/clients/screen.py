@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -58,7 +60,13 @@ class Screen:
             raise AssertionError(f"{texts} did not appear:\n{self.text()}") from None
 
     def close(self) -> None:
+        """Close the terminal and end the program, which may not mind that: Gemini CLI would go on."""
+        asked = [*self._tmux, "list-panes", "-F", "#{pane_pid}"]
+        groups = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
         subprocess.run([*self._tmux, "kill-server"], capture_output=True, check=False)
+        for group in map(int, groups):
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
     def _call(self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
         subprocess.run([*self._tmux, *words], cwd=cwd, env=env, check=True)
