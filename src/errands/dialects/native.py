@@ -124,15 +124,13 @@ class Native(BaseDialect):
         ),
         Tool(
             name="edit",
-            description="Change a task that has not started, or a recurring one between two runs; what you "
-            "leave out stays. It is judged anew. "
-            'Example: {"id": "tests-7k2m4x", "timeout": "1h"}',
+            description="Change a task that has not started, or a recurring one; what you leave out stays. "
+            'It is judged anew. Example: {"id": "tests-7k2m4x", "timeout": "1h"}',
             parameters=schema(
                 "id",
                 id=task_id(_ID),
                 command=text("shell line"),
-                prompt=text("prompt, for a task of an agent"),
-                **offered("name", "timeout", "batch", "notify", "env", "retries", "every", "cron"),
+                **offered("name", "timeout", "batch", "notify", "env", "retries"),
                 lane=text("lane to queue in; `lanes` lists them", longest=80),
             ),
             may_need_approval=True,
