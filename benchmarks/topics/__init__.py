@@ -9,7 +9,7 @@ from benchmarks.table import Table
 
 NAMES = (
     "throughput", "latency", "walls", "memory", "capture", "start", "queries", "queue", "agents", "mcp",
-    "schedules", "top", "page", "live",
+    "schedules", "top", "page", "live", "hosts",
 )  # fmt: skip
 
 
