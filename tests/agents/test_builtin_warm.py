@@ -95,7 +95,7 @@ def ask(client: Engine, *lines: str) -> tuple[View, int]:
 def mid_run(client: Engine, house: House, name: str) -> tuple[View, int]:
     """Return a warm run and its process once it has done one thing; the model takes its time for the next."""
     first, second = call("memory_set", name=name, value="x"), call("command", line=f"echo {name}")
-    view, pid = ask(client, first, second, "SLOW 0.6", f"SAY did {name}")
+    view, pid = ask(client, first, second, "SLOW 3", f"SAY did {name}")
     assert linux.ancestors(pid)[1] == house.zygote
     eventually(lambda: client.get(view.id).agent.tool_calls)  # type: ignore[union-attr]
     return view, pid
