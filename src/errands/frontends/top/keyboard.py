@@ -57,8 +57,7 @@ class Keyboard(Commands):
             self._answer(_LETTERS[action])
         else:
             getattr(self, f"_{action}")()
-        if not app.has_task or app.task_view.part == "output":
-            app.draw_bars()
+        app.draw_bars()
         if app.has_task:
             app.task_view.draw_parts()
 
