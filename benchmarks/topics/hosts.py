@@ -108,7 +108,7 @@ async def _queue(server: Server, kind: str) -> AsyncIterator[tuple[str, Enqueue,
             with psycopg.connect(url, autocommit=True, options="-c search_path=fleet_wire") as connection:
                 connection.execute(
                     "select fleet.offer('home', 'bulk' || n, 'task', '*', 'bulk', 5, 'lost', "
-                    "jsonb_build_object('n', n)) from generate_series(1, %s) n",
+                    "jsonb_build_object('n', n), false) from generate_series(1, %s) n",
                     (count,),
                 )
 

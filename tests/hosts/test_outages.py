@@ -68,7 +68,6 @@ async def test_after_a_failover_nobody_takes_or_gives_up_until_hosts_have_said_w
         "update fleet.runs set state = 'offered', attempt = 0, host = null, epoch = null "
         f"where number = {number}"
     )
-    fleet.sql("update fleet.hosts set running = 0")
     await asyncio.to_thread(server.fork_history)
 
     assert await two.take(number) is None
@@ -101,7 +100,7 @@ async def test_after_a_failover_a_host_keeps_a_run_whose_offer_was_lost(fleet: F
     number = await fleet.fleet.offer(run)
     taken = await one.take(number)
     assert taken is not None
-    fleet.sql("delete from fleet.runs; update fleet.hosts set running = 0; update fleet.lanes set used = 0")
+    fleet.sql("delete from fleet.runs; update fleet.lanes set used = 0")
     # Its epoch may be lost as well.
     fleet.sql("update fleet.hosts set epoch = epoch - 1 where name = 'one'")
     await asyncio.to_thread(server.fork_history)
@@ -123,7 +122,7 @@ async def test_after_a_failover_a_run_that_a_host_had_is_lost_rather_than_begun_
 ) -> None:
     one = await fleet.host("one")
     number = await holding(fleet, one, "a")
-    fleet.sql("delete from fleet.runs; update fleet.hosts set running = 0")
+    fleet.sql("delete from fleet.runs")
     await asyncio.to_thread(server.fork_history)
     orders = await one.renew()
     assert orders is not None
@@ -183,7 +182,13 @@ async def test_offers_and_changes_go_on_within_five_seconds_of_a_restart(
             async for _ in changes:
                 woken.append(time.monotonic())
 
-    tasks = [asyncio.create_task(take_all()), asyncio.create_task(watch())]
+    async def renew() -> None:
+        while True:
+            with suppress(FleetUnreachable):
+                await host.renew()
+            await asyncio.sleep(1)
+
+    tasks = [asyncio.create_task(each()) for each in (take_all, watch, renew)]
     try:
         assert (await found.get())[0] == held
         assert await host.take(held)

@@ -52,7 +52,9 @@ $$;
 -- How many more offers of a selector the wire takes: at most two for every slot that is free.
 create or replace function fleet.room(wanted text) returns integer language sql as $$
     select 2 * coalesce((
-        select sum(greatest(slots - running, 0)) from fleet.hosts h
+        select sum(greatest(slots - (
+            select count(*) from fleet.runs r where r.host = h.id and r.state = 'taken'
+        ), 0)) from fleet.hosts h
         where state = 'up' and lease_until > clock_timestamp() and fleet.matches(wanted, h)
     ), 0)::integer - (select count(*) from fleet.runs where state = 'offered' and selector = wanted)::integer
 $$;

@@ -106,7 +106,7 @@ create or replace function fleet.give_up(h fleet.hosts, why text) returns void l
 declare
     r fleet.runs;
 begin
-    update fleet.hosts set state = 'gone', epoch = epoch + 1, running = 0, free = 0 where id = h.id;
+    update fleet.hosts set state = 'gone', epoch = epoch + 1, free = 0 where id = h.id;
     for r in select * from fleet.runs where host = h.id and state = 'taken' order by number for update loop
         if r.stop_grace is not null then
             update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = '{"stop": "cancel"}'
@@ -179,7 +179,8 @@ $$;
 create or replace function fleet.list_hosts() returns table (
     id text, name text, labels text[], state text, slots integer, running integer, seen float8, version text, epoch bigint
 ) language sql stable as $$
-    select id, name, labels, state, slots, running,
+    select id, name, labels, state, slots,
+        (select count(*)::integer from fleet.runs r where r.host = h.id and r.state = 'taken'),
         greatest(extract(epoch from clock_timestamp() - renewed), 0)::float8, version, epoch
-    from fleet.hosts order by state = 'gone', name, id
+    from fleet.hosts h order by state = 'gone', name, id
 $$;

@@ -79,7 +79,8 @@ declare
 begin
     perform fleet.enter();
     c := fleet.settle();
-    select * into h from fleet.hosts where id = its_host for update;
+    -- It may not be given up meanwhile; that it renews its lease or takes another run disturbs nobody.
+    select * into h from fleet.hosts where id = its_host for key share;
     if h.epoch is distinct from its_epoch or h.state = 'gone' or h.lease_until <= clock_timestamp() then
         return;
     end if;
@@ -93,7 +94,6 @@ begin
     then
         return;
     end if;
-    update fleet.hosts set running = running + 1 where id = its_host;
     update fleet.runs set state = 'taken', attempt = attempt + 1, host = its_host, epoch = its_epoch
     where number = its_number returning * into r;
     perform fleet.wake(r.home);
@@ -133,12 +133,11 @@ create or replace function fleet.finish(
     its_number bigint, its_attempt integer, its_host text, its_epoch bigint, its_outcome jsonb
 ) returns text language plpgsql as $$
 declare
-    h fleet.hosts;
     r fleet.runs;
     answer text;
 begin
     perform fleet.enter();
-    select * into h from fleet.hosts where id = its_host for update;
+    perform 1 from fleet.hosts where id = its_host for key share;
     select * into r from fleet.runs where number = its_number for update;
     if r.state = 'ended' and r.attempt = its_attempt and r.host = its_host and r.epoch = its_epoch
         and r.outcome = its_outcome
@@ -147,7 +146,6 @@ begin
     end if;
     answer := fleet.has(r, its_attempt, its_host, its_epoch);
     if answer = 'yes' then
-        update fleet.hosts set running = running - 1 where id = its_host;
         perform fleet.end_run(r, its_outcome);
         perform fleet.admit();
     end if;
@@ -198,7 +196,6 @@ begin
             else
                 perform procrastinate_cancel_job_v1(r.job, false, true);
             end if;
-            update fleet.hosts set running = running + 1 where id = its_host;
             update fleet.runs set state = 'taken', attempt = its_attempt, host = its_host, epoch = its_epoch, job = null
             where number = its_number;
             perform fleet.wake(r.home);

@@ -25,7 +25,6 @@ create table fleet.hosts (
     name text not null,
     labels text[] not null,
     slots integer not null check (slots >= 0),
-    running integer not null default 0 check (running >= 0),
     free integer not null default 0,
     state text not null check (state in ('up', 'draining', 'gone')),
     epoch bigint not null,
