@@ -343,5 +343,5 @@ async def test_a_shim_uses_less_than_a_megabyte_of_private_memory(stage: Stage) 
         facts = Path(f"/proc/{stage.shim_of(run)}/smaps_rollup").read_text().split("\n")
         private.append(sum(int(line.split()[1]) for line in facts if line.startswith("Private_")))
 
-    # 960 to 1,010 KiB: how objects fall into pages changes with the length of the path of the source.
-    assert sum(private) / len(private) < 1024
+    # 930 to 980 KiB: how objects fall into pages changes with the length of the path of the source.
+    assert sum(private) / len(private) < 1000
