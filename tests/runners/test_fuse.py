@@ -70,7 +70,7 @@ async def test_a_tree_without_daemon_and_host_process_is_gone_once_its_fuse_has_
 async def test_a_deadline_that_moves_on_ends_nothing(stage: Stage, fuse: str, tmp_path: Path) -> None:
     go_on = tmp_path / "go on"
     os.mkfifo(go_on)
-    first = boottime() + SOON
+    first = boottime() + 5 * SOON
     write_fuse(fuse, first)
     run = stage.start(f"echo up; read x < '{go_on}'; exit 7", fuse=fuse)
     await stage.printed(run, b"up\n")
