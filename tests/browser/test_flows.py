@@ -163,6 +163,20 @@ def test_a_schedule_ticks(windows: Windows, web: WebServer) -> None:
     web.errands("cancel", task, check=False)
 
 
+def test_another_schedule_is_one_click_away_and_can_be_typed_at_once(
+    windows: Windows, web: WebServer
+) -> None:
+    task = web.post("/api/tasks", {"command": "echo tock", "every": "1h"}).json["row"]["id"]
+    page = windows.open("/schedules")
+    expect(page.locator(".card", has_text=task)).to_be_visible()
+    page.get_by_role("link", name="Schedule something").click()
+    expect(page.get_by_label("Command, as in a shell")).to_be_focused()
+    expect(page.get_by_label("every", exact=True)).to_have_value("30m")
+    page.get_by_role("button", name="A prompt to an agent").click()
+    expect(page.get_by_label("Prompt", exact=True)).to_be_focused()
+    web.errands("cancel", task, check=False)
+
+
 def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: WebServer) -> None:
     tasks = [web.run("--batch", "many", "--", "echo", f"number {number}") for number in range(3)]
     other = web.run("--", "echo", "another")

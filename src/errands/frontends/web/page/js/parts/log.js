@@ -309,7 +309,7 @@ export function Log({ task, run }) {
   if (!number) return html`<p class="empty">It has not run yet, so it has no output.</p>`;
   return html`<section class="log-frame" aria-label="output">
     <form class="log-bar" role="search" onSubmit=${search}>
-      <input ref=${field} type="search" placeholder="/ find" aria-label="find in the output" />
+      <input ref=${field} type="search" placeholder="find, then Enter" aria-label="find in the output" />
       ${
         found &&
         html`<span class="muted" role="status">${found.matches.length ? `${current + 1} of ${found.matches.length}${found.next_offset ? "+" : ""}` : "not found"}</span>

@@ -2,7 +2,7 @@
 import { post } from "../api.js";
 import { full } from "../clock.js";
 import { useAsk } from "../data.js";
-import { html, useEffect, useState } from "../html.js";
+import { html, useEffect, useRef, useState } from "../html.js";
 import { Asked, Refused, TaskLink } from "../parts/state.js";
 import { attempt } from "../parts/toast.js";
 import { go, taskPath, useAddress } from "../router.js";
@@ -63,6 +63,8 @@ function Form({ options, first }) {
   const [judged, setJudged] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
+  const what = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => what.current?.focus(), [kind]); // `autofocus` works only when the page itself is loaded
   const fields = options.options.filter((each) => !each.kind || each.kind === kind);
   const body = () => ({
     [kind === "agent" ? "prompt" : "command"]: text,
@@ -121,7 +123,7 @@ function Form({ options, first }) {
       )
     }</div>
     <label for="what">${kind === "agent" ? "Prompt" : "Command, as in a shell"}</label>
-    <textarea id="what" class=${kind === "agent" ? "" : "mono"} rows=${kind === "agent" ? 5 : 2} value=${text} autofocus spellcheck=${kind === "agent"}
+    <textarea id="what" ref=${what} class=${kind === "agent" ? "" : "mono"} rows=${kind === "agent" ? 5 : 2} value=${text} spellcheck=${kind === "agent"}
       onInput=${(event) => setText(event.target.value)}
       onKeyDown=${(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && start(event)}></textarea>
     <div class="judged" role="status">${

@@ -95,7 +95,7 @@ export function Now({ me }) {
         <//>`
         }
         <${Group} title=${seen ? "Failed since you looked" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
-          action=${data.failed.length > 0 && html`<button type="button" class="plain" onClick=${dismiss}>seen</button>`}>
+          action=${data.failed.length > 0 && html`<button type="button" class="plain" onClick=${dismiss}>Mark as seen</button>`}>
           <ul class="lines">${data.failed.map(
             (row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)}>
               <button type="button" class="plain" onClick=${() => doVerb("restart", row.id)} aria-label="restart ${row.id}">↻ restart</button><//>`,

@@ -104,7 +104,7 @@ export function Schedules() {
                 asked.reload();
               }}>${row.state === "paused" ? "Unpause" : "Pause"}</button>
                 <button type="button" onClick=${() => doVerb("fire", row.id)}>Run now</button></div></li>`;
-          })}</ul>`
+          })}</ul><p><${Link} class="button" to="/new?every=30m">Schedule something<//></p>`
         : html`<${Empty}>Nothing is scheduled. <${Link} to="/new?every=30m">Schedule something<//>, or type <code>errands run --every 30m -- COMMAND</code>.<//>`}<//>
   </main>`;
 }
