@@ -140,7 +140,7 @@ async def test_a_paused_run_can_be_cancelled_and_cleans_up(stage: Stage) -> None
         "trap 'echo cleaning up; exit 3' TERM; echo ready; while :; do sleep 0.01; done",
         lastly=["echo finally"],
     )
-    await stage.printed(run, b"ready")
+    await stage.printed(run, b"\nready")  # the first line of the log is the command itself
     stage.pool.pause(run, wanted=True)
     await paused(stage, run)
 
