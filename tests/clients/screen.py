@@ -28,6 +28,7 @@ class Screen:
         self._tmux = [tmux, "-L", f"errands-screen-{os.getpid()}-{next(_numbers)}", "-f", os.devnull]
         size = ["-x", "80", "-y", "24"]
         environ = {**person.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        environ.pop("CI", None)  # there is a person here; Gemini CLI would not even draw itself
         self._call("new-session", "-d", *size, *command, cwd=person.cwd, env=environ)
 
     def presses(self, *keys: str) -> None:
