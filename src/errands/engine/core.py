@@ -200,8 +200,8 @@ class EngineCore:
         if view.host and (view := _placed(view, directory)).latest.state == "pending":
             return view
         if (agent := view.agent) is not None:
-            question = self.store.question(view.id) if agent.waiting == "approval" else None
-            seen = reported_progress(directory)
+            # A call that waits for approval is a question before its agent is noted as waiting.
+            question, seen = self.store.question(view.id), reported_progress(directory)
             return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
         seen = reported_progress(directory) or recognised_progress(self._output(), directory)
         return evolve(view, progress=seen, activity_at=_moment(last_output(directory)))

@@ -306,9 +306,11 @@ async def test_another_process_finds_the_answer(engine: TestEngine, project: Pro
     context = await idle_context(engine, project)
     task_id = context.run.rpartition(".")[0]
     asking = asyncio.create_task(context.request_approval(CALL))
-    await until(lambda: engine.engine.store.question(task_id))
+    question = await until(lambda: engine.engine.store.question(task_id))
     asking.cancel()
     await asyncio.wait([asking])
+    assert waiting(engine, task_id) != "approval"
+    assert (await engine.get(task_id)).question == question  # a person never decides about a call unseen
     engine.engine.reject(task_id, by="ada", door="cli", note="why?")
 
     again = RunContext(engine.engine, context.run)
