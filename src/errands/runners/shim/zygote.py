@@ -57,9 +57,10 @@ class Zygote:
         self._system = system.choose()
         self._system.prepare_subreaper()
         self._system.become_subreaper()
-        _remove_abandoned_scratch(os.path.dirname(scratch_of(f"{runs}/", 0)))
+        scratch = scratch_of(f"{runs}/", os.getpid())
+        _remove_abandoned_scratch(os.path.dirname(scratch))
         self._boot = self._system.boot_id()
-        _prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
+        _prewarm(self._system, scratch, boot=self._boot)
         self._shims: set[int] = set()
         self._frames = Frames()
         self._wake, self._wakes = wakeup_pipe(signal.SIGCHLD)
@@ -148,7 +149,7 @@ class Zygote:
 
 
 def _remove_abandoned_scratch(directory: str) -> None:
-    """Remove what shims that were killed left; the module for that is needed by few shims."""
+    """Remove what killed shims and zygotes left; the module for that is needed by few shims."""
     if os.path.isdir(directory) and os.listdir(directory):
         from errands.runners.shim.read_only import remove_abandoned
 
@@ -161,6 +162,10 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
     Python fills caches and specialises code as it runs. What the zygote has warmed up lies in pages that all
     shims share; otherwise each shim would do it again, and need a quarter more memory of its own.
     """
+    try:
+        os.makedirs(directory, 0o700)
+    except OSError:
+        pass  # one with this number was killed here, or the disk is unusable, as the first real run reports
     ours, theirs = _socket.socketpair()
     shim = Shim(system, theirs.detach(), boot=boot)
     message = {
@@ -184,22 +189,23 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
     }
     for time in range(_PREWARM_RUNS):
         argv = _REHEARSED[time % len(_REHEARSED)]
-        ours.send(frame(message | {"dir": f"{directory}.{time}", "steps": [("main", argv, "")]}))
+        ours.send(frame(message | {"dir": f"{directory}/{time}", "steps": [("main", argv, "")]}))
         shim.take_turn()
         shim.take_turn()
         ours.recv(65536)
-        log = Log(f"{directory}.{time}", header=b"", cap=8192)
+        log = Log(f"{directory}/{time}", header=b"", cap=8192)
         log.write(b"a line\n", lines=1)
         log.finish()
     shim.close()
     ours.close()
-    for time in range(_PREWARM_RUNS):
-        try:
-            for name in os.listdir(f"{directory}.{time}"):
-                os.unlink(f"{directory}.{time}/{name}")
-            os.rmdir(f"{directory}.{time}")
-        except OSError:
-            pass  # the disk is unusable, which the first real run will report
+    try:
+        for each in os.listdir(directory):
+            for name in os.listdir(f"{directory}/{each}"):
+                os.unlink(f"{directory}/{each}/{name}")
+            os.rmdir(f"{directory}/{each}")
+        os.rmdir(directory)
+    except OSError:
+        pass  # the disk is unusable
 
 
 def detach() -> _socket.socket:
