@@ -156,8 +156,3 @@ class Host:
 
     async def report(self, number: int, attempt: int = 1, **view: Any) -> bool:
         return await self.fleet.report(number, attempt=attempt, host=self.id, epoch=self.epoch, view=view)
-
-    async def ask(self, number: int, attempt: int = 1, *, question: str = "q1") -> bool:
-        return await self.fleet.ask(
-            number, attempt=attempt, host=self.id, epoch=self.epoch, question=question, body={"why": "?"}
-        )

@@ -72,7 +72,7 @@ async def test_after_a_failover_nobody_takes_or_gives_up_until_hosts_have_said_w
 
     assert await two.take(number) is None
     assert await two.take(offered) is None
-    for call in (one.finish(number), one.report(number, progress=1), one.ask(number)):
+    for call in (one.finish(number), one.report(number, progress=1)):
         with pytest.raises(FleetUnreachable, match="lost its last commits"):
             await call
     orders = await one.renew()

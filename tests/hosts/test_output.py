@@ -1,12 +1,10 @@
-"""Output and questions of runs: bounded, written by the host that has the run, answered once."""
+"""Output of runs: bounded, and written by the host that has the run."""
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from errands.ports.fleet import Answered, Piece
+from errands.ports.fleet import Piece
 from tests.hosts.fleets import Fleet, Host, placed
 
 KIB = 1024
@@ -87,36 +85,3 @@ async def test_a_followed_run_is_an_order_for_a_while(fleet: Fleet, host: Host, 
     orders = await host.renew()
     assert orders is not None
     assert orders.followed == ()
-
-
-async def test_a_question_is_answered_once(fleet: Fleet, host: Host, number: int) -> None:
-    assert await host.ask(number, question="q1")
-    assert await host.ask(number, question="q1")
-    assert (await fleet.look("a")).question == ("q1", {"why": "?"})
-
-    answers = await asyncio.gather(
-        *(fleet.fleet.answer(number, attempt=1, question="q1", answer={"approved": n}) for n in range(5))
-    )
-
-    assert answers.count(True) == 1
-    assert (await fleet.look("a")).question is None
-    expected = Answered(number=number, attempt=1, question="q1", answer={"approved": answers.index(True)})
-    for _ in range(2):  # it is repeated, because a reply can be lost
-        orders = await host.renew()
-        assert orders is not None
-        assert orders.answers == (expected,)
-    fleet.sql("update fleet.questions set answered = answered - interval '2 minutes'")
-    orders = await host.renew()
-    assert orders is not None
-    assert orders.answers == ()
-
-
-async def test_a_question_of_an_attempt_that_is_over_cannot_be_answered(
-    fleet: Fleet, host: Host, number: int
-) -> None:
-    assert not await fleet.fleet.answer(number, attempt=1, question="never", answer={})
-    assert await host.ask(number, question="q1")
-    assert not await fleet.fleet.answer(number, attempt=2, question="q1", answer={})
-    assert await host.finish(number)
-
-    assert not await fleet.fleet.answer(number, attempt=1, question="q1", answer={})

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from errands.hosts import schema, wire
 from errands.hosts.connections import Connections
 from errands.model.errors import BadValue, FleetUnreachable
-from errands.ports.fleet import Answered, HostView, Lease, Orders, Piece, PlacedView, Stop, Taken
+from errands.ports.fleet import HostView, Lease, Orders, Piece, PlacedView, Stop, Taken
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 POLL = 1.0  # seconds: what a lost notification costs
 _QUEUE_BYTES = 32  # as fleet.queue_of has it
 _TAKEN = "number, attempt, home, body, key, task, selector, lane, priority, policy"
-_VIEW = (
-    "number, home, key, task, state, attempt, host, selector, lane, view, outcome, question, question_body"
-)
+_VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
 class PostgresFleet:
@@ -71,10 +69,6 @@ class PostgresFleet:
             return None
         orders = Orders(
             stops=tuple(Stop(number=n, attempt=a, grace=grace) for n, a, grace in found["stops"]),
-            answers=tuple(
-                Answered(number=n, attempt=a, question=question, answer=answer)
-                for n, a, question, answer in found["answers"]
-            ),
             followed=tuple(found["followed"]),
             draining=found["draining"],
             settling=found["settling"],
@@ -139,13 +133,6 @@ class PostgresFleet:
         )
         return [Piece(number=number, attempt=attempt, start=at, content=content) for at, content in found]
 
-    async def answer(self, number: int, *, attempt: int, question: str, answer: Mapping[str, Any]) -> bool:
-        return bool(
-            await self._connections.one(
-                "select fleet.answer(%s, %s, %s, %s)", number, attempt, question, Jsonb(dict(answer))
-            )
-        )
-
     # The host that runs it
 
     async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
@@ -191,21 +178,6 @@ class PostgresFleet:
             host,
             epoch,
             *_columns(pieces),
-        )
-
-    async def ask(
-        self, number: int, *, attempt: int, host: str, epoch: int, question: str, body: Mapping[str, Any]
-    ) -> bool:
-        return _accepted(
-            await self._connections.one(
-                "select fleet.ask(%s, %s, %s, %s, %s, %s)",
-                number,
-                attempt,
-                host,
-                epoch,
-                question,
-                Jsonb(dict(body)),
-            )
         )
 
     async def finish(
@@ -286,11 +258,5 @@ def _accepted(answer: str) -> bool:
 
 
 def _views(rows: list[tuple[Any, ...]]) -> list[PlacedView]:
-    names = _VIEW.split(", ")[:-2]
-    return [
-        PlacedView(
-            **dict(zip(names, row, strict=False)),
-            question=None if row[-2] is None else (row[-2], row[-1]),
-        )
-        for row in rows
-    ]
+    names = _VIEW.split(", ")
+    return [PlacedView(**dict(zip(names, row, strict=True))) for row in rows]

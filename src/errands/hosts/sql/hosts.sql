@@ -74,12 +74,6 @@ begin
         'followed', coalesce((
             select jsonb_agg(number) from fleet.runs r
             where r.host = h.id and state = 'taken' and followed_until > instant
-        ), '[]'),
-        -- More than once, because a reply can be lost.
-        'answers', coalesce((
-            select jsonb_agg(jsonb_build_array(q.number, q.attempt, q.question, q.answer) order by q.answered)
-            from fleet.runs r join fleet.questions q on q.number = r.number and q.attempt = r.attempt
-            where r.host = h.id and r.state = 'taken' and q.answered > instant - 2 * c.lease
         ), '[]')
     );
 end
@@ -117,7 +111,6 @@ begin
             update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = jsonb_build_object('lost', why)
             where number = r.number;
         end if;
-        delete from fleet.questions where number = r.number;
         perform fleet.leave_lane(r.lane);
         perform fleet.wake(r.home);
     end loop;

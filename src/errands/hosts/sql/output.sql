@@ -1,4 +1,4 @@
--- Output and questions of runs: bounded, and written only by the host that has the run.
+-- Output of runs: bounded, and written only by the host that has the run.
 
 -- Of each attempt the fleet keeps the first and the last 512 KiB, and the newest tail that came with a renewal.
 create or replace function fleet.keep_output(
@@ -52,40 +52,5 @@ begin
     if its_host is not null then
         perform fleet.wake(its_host);
     end if;
-end
-$$;
-
-create or replace function fleet.ask(
-    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, its_question text, its_body jsonb
-) returns text language plpgsql as $$
-declare
-    r fleet.runs;
-    answer text;
-begin
-    select * into r from fleet.runs where number = its_number for update;
-    answer := fleet.has(r, its_attempt, its_host, its_epoch);
-    if answer = 'yes' then
-        insert into fleet.questions (number, attempt, question, body)
-        values (its_number, its_attempt, its_question, its_body) on conflict do nothing;
-        perform fleet.wake(r.home);
-    end if;
-    return answer;
-end
-$$;
-
-create or replace function fleet.answer(
-    its_number bigint, its_attempt integer, its_question text, its_answer jsonb
-) returns boolean language plpgsql as $$
-declare
-    r fleet.runs;
-begin
-    select * into r from fleet.runs
-    where number = its_number and state = 'taken' and attempt = its_attempt for update;
-    update fleet.questions set answer = its_answer, answered = clock_timestamp()
-    where number = r.number and attempt = its_attempt and question = its_question and answer is null;
-    if found then
-        perform fleet.wake(r.host);
-    end if;
-    return found;
 end
 $$;

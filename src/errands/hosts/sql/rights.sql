@@ -26,7 +26,7 @@ begin
         if f.name = any (array[
             'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'take',
             'report', 'finish', 'held', 'affirm', 'affirm_worker', 'results', 'acknowledge', 'find', 'placed',
-            'keep_output', 'output', 'follow', 'ask', 'answer',
+            'keep_output', 'output', 'follow',
             'procrastinate_fetch_job_v2', 'procrastinate_finish_job_v1', 'procrastinate_register_worker_v1',
             'procrastinate_unregister_worker_v1', 'procrastinate_update_heartbeat_v1',
             'procrastinate_prune_stalled_workers_v1'

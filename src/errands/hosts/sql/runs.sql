@@ -42,7 +42,6 @@ $$;
 create or replace function fleet.end_run(r fleet.runs, its_outcome jsonb) returns void language plpgsql as $$
 begin
     update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = its_outcome where number = r.number;
-    delete from fleet.questions where number = r.number;
     if r.state in ('offered', 'taken') then
         perform fleet.leave_lane(r.lane);
     end if;
@@ -206,17 +205,12 @@ begin
 end
 $$;
 
--- What homes see of runs; the newest question that is still open is part of it.
+-- What homes see of runs.
 create or replace view fleet.placements as
     select r.number, r.place, r.home, r.key, r.task, r.state, r.attempt, coalesce(h.name, '') as host, r.selector,
-        r.lane, r.view, r.outcome, r.acked, q.question, q.body as question_body
+        r.lane, r.view, r.outcome, r.acked
     from fleet.runs r
-    left join fleet.hosts h on h.id = r.host
-    left join lateral (
-        select question, body from fleet.questions q
-        where r.state = 'taken' and q.number = r.number and q.attempt = r.attempt and q.answer is null
-        order by asked desc limit 1
-    ) q on true;
+    left join fleet.hosts h on h.id = r.host;
 
 create or replace function fleet.results(its_home text) returns setof fleet.placements language sql stable as $$
     select * from fleet.placements where home = its_home and state in ('taken', 'ended') and not acked order by place

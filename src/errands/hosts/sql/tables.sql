@@ -89,14 +89,3 @@ create table fleet.chunks (
     is_tail boolean not null,
     primary key (number, attempt, start)
 );
-
-create table fleet.questions (
-    number bigint not null references fleet.runs on delete cascade,
-    attempt integer not null,
-    question text not null,
-    body jsonb not null,
-    asked timestamptz not null default clock_timestamp(),
-    answer jsonb,
-    answered timestamptz,
-    primary key (number, attempt, question)
-);

@@ -84,11 +84,6 @@ if TYPE_CHECKING:
         async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
             """Return the stored pieces of an attempt's output that end after `start`, in order."""
 
-        async def answer(
-            self, number: int, *, attempt: int, question: str, answer: Mapping[str, Any]
-        ) -> bool:
-            """Answer what a host asked about a run, once; False if it was answered, or is no longer asked."""
-
         # The host that runs it
 
         async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
@@ -117,11 +112,6 @@ if TYPE_CHECKING:
         async def store_output(self, pieces: Sequence[Piece], *, host: str, epoch: int) -> None:
             """Store output of runs that this host has; what belongs to other attempts is dropped."""
 
-        async def ask(
-            self, number: int, *, attempt: int, host: str, epoch: int, question: str, body: Mapping[str, Any]
-        ) -> bool:
-            """Put a question about a run to the home that has the task; False as in `report`."""
-
         async def finish(
             self, number: int, *, attempt: int, host: str, epoch: int, outcome: Mapping[str, Any]
         ) -> bool:
@@ -137,7 +127,7 @@ if TYPE_CHECKING:
             """
 
         def changes(self, *, home: str) -> AsyncIterator[None]:
-            """Yield whenever something for this home may be waiting: results, questions, orders, answers.
+            """Yield whenever something for this home may be waiting: results, orders.
 
             It yields now and then without a reason as well, so that nothing waits for ever.
             """
@@ -190,26 +180,15 @@ class Stop:
 
 
 @record
-class Answered:
-    """The answer to a question that this host asked about a run."""
-
-    number: int
-    attempt: int
-    question: str
-    answer: Mapping[str, Any]
-
-
-@record
 class Orders:
-    """What the fleet wants of a host: runs to end, answers to its questions, runs with followed output.
+    """What the fleet wants of a host: runs to end, and runs with followed output.
 
-    An answer is repeated for a while. While the fleet is `settling`, it may have lost its last commits: hosts
+    While the fleet is `settling`, it may have lost its last commits: hosts
     affirm what they have, homes offer what they placed again, and until then no host takes anything. Another
     `timeline` than before means that this happened, also to a host that was out of touch all the while.
     """
 
     stops: tuple[Stop, ...]
-    answers: tuple[Answered, ...]
     followed: tuple[int, ...]
     draining: bool
     settling: bool = False
@@ -263,7 +242,7 @@ class Piece:
 
 @record
 class PlacedView:
-    """A placed run: `view` is what its host last said, `outcome` how it ended, `question` what it asks.
+    """A placed run: `view` is what its host last said, `outcome` how it ended.
 
     `host` is the name of the host that has or had it. An outcome has the facts of an exit line (`rundir`);
     the fleet itself writes `{"stop": "cancel"}` for a run that ended before a host had it, and
@@ -281,7 +260,6 @@ class PlacedView:
     lane: str
     view: Mapping[str, Any]
     outcome: Mapping[str, Any] | None
-    question: tuple[str, Mapping[str, Any]] | None
 
 
 @record
