@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from errands.model.states import OPEN
 from errands.testing.engines import embedded
 from errands.testing.speaker import Stage
 from tests.engine.agent_project import CAT, Codex, Project
+from tests.postgres import Server
 from tests.scenarios.carriers import WAYS
+from tests.scenarios.fleet_homes import FleetHome, TestFleet
 
 _sessions = itertools.count(1)
 
@@ -51,6 +54,34 @@ async def session(stage: Stage, own_home: Path) -> AsyncIterator[str]:
 async def codex(stage: Stage) -> Codex:
     """The agent `codex` of a stage."""
     return Codex(stage.folder)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[TestFleet]:
+    """A fleet for all scenarios of a module."""
+    fleet = TestFleet(tmp_path_factory.mktemp("fleet"), postgres)
+    yield fleet
+    fleet.close()
+
+
+@pytest.fixture(scope="module")
+def laptop(fleet: TestFleet) -> FleetHome:
+    """The home that has the tasks; it takes none."""
+    return fleet.add("laptop", "--slots", "0")
+
+
+@pytest.fixture(scope="module")
+def big(fleet: TestFleet, laptop: FleetHome) -> FleetHome:
+    """The host that runs them."""
+    return fleet.add("big", "--label", "gpu")
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A pipe that a command waits for with `read x < gate`."""
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return path
 
 
 def _configure(folder: Path, codex: Codex) -> None:

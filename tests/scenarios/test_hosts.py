@@ -5,42 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.postgres import Server
 from tests.scenarios.fleet_homes import CAREFUL, FleetHome, TestFleet, eventually, is_running
 
 pytestmark = pytest.mark.spec("X12", "L3")
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[TestFleet]:
-    fleet = TestFleet(tmp_path_factory.mktemp("fleet"), postgres)
-    yield fleet
-    fleet.close()
-
-
-@pytest.fixture(scope="module")
-def laptop(fleet: TestFleet) -> FleetHome:
-    """The home that has the tasks; it takes none."""
-    return fleet.add("laptop", "--slots", "0")
-
-
-@pytest.fixture(scope="module")
-def big(fleet: TestFleet, laptop: FleetHome) -> FleetHome:
-    """The host that runs them."""
-    return fleet.add("big", "--label", "gpu")
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Path:
-    """A pipe that a command waits for with `read x < gate`."""
-    path = tmp_path / "gate"
-    os.mkfifo(path)
-    return path
 
 
 def test_a_task_runs_on_the_host_with_its_label(laptop: FleetHome, big: FleetHome) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,30 +11,6 @@ from tests.postgres import DURABLE, Server, running
 from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
 
 pytestmark = pytest.mark.spec("X12", "L20")
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[TestFleet]:
-    fleet = TestFleet(tmp_path_factory.mktemp("fleet"), postgres)
-    yield fleet
-    fleet.close()
-
-
-@pytest.fixture(scope="module")
-def laptop(fleet: TestFleet) -> FleetHome:
-    return fleet.add("laptop", "--slots", "0")
-
-
-@pytest.fixture(scope="module")
-def big(fleet: TestFleet, laptop: FleetHome) -> FleetHome:
-    return fleet.add("big")
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Path:
-    path = tmp_path / "gate"
-    os.mkfifo(path)
-    return path
 
 
 def placed(laptop: FleetHome, gate: Path) -> str:

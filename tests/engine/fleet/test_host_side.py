@@ -13,7 +13,7 @@ import pytest
 from errands.bootstrap import open_fleet
 from errands.engine.fleet import host_side
 from errands.engine.fleet.host_side import HostSide
-from errands.engine.fleet.placing import LANE
+from errands.engine.fleet.placed_run import LANE
 from errands.model.limits import LIMITS, Limits
 from errands.ports.fleet import HostFacts, Placed, PlacedView, Stop, Taken
 from errands.ports.home import boottime, write_fuse

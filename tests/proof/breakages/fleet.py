@@ -26,7 +26,7 @@ BREAKAGES = [
     Breakage(
         "X12",
         "an answer at home counts for whatever the host would run now",
-        file="engine/fleet/placing.py",
+        file="engine/fleet/placed_run.py",
         old='"consent": "none" if placement.digest else _consent(task.approved_by),',
         new='"consent": _consent(task.approved_by),',
         test="scenarios/test_hosts.py::test_what_changed_since_it_was_approved_is_asked_about_again",

@@ -175,7 +175,7 @@ class Judge:
 
     def _placed(self, action: Shell, witness: _Witness, walls: Walls) -> Ruling:
         """Judge what another host carries out: it is judged there, but what is forbidden here stays so."""
-        from errands.engine.fleet.placing import check_joined  # commands for this host do not pay for it
+        from errands.engine.fleet.placed_run import check_joined  # commands for this host do not pay for it
 
         check_joined(self._home)
         if walls != "none":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet.placing import key_of, placed
+from errands.engine.fleet.placed_run import key_of, placed
 from errands.engine.log_header import log_header
 from errands.model.record import evolve
 from errands.ports.fleet import placement

@@ -12,7 +12,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet.placing import draft_of
+from errands.engine.fleet.placed_run import draft_of
 from errands.model.approval import FLEET
 from errands.model.ending import OUT_OF_TOUCH
 from errands.model.errors import ErrandsError, NotAPerson, NotFound, StoreError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from errands.engine.fleet.placing import LANE
+from errands.engine.fleet.placed_run import LANE
 from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
 from errands.ports.fleet import membership
 from errands.ports.fleet.membership import Membership, read_url

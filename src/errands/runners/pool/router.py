@@ -67,9 +67,9 @@ def make_runner(
     runner = _own_runner(runs_dir, library, keep)
     if not places:
         return runner
-    from errands.runners.pool.placing import PlacingRunner  # few homes belong to a fleet
+    from errands.runners.pool.fleet_runner import FleetRunner  # few homes belong to a fleet
 
-    return PlacingRunner(runner, runs_dir)
+    return FleetRunner(runner, runs_dir)
 
 
 def _own_runner(runs_dir: str, library: Callable[[], Sequence[str]], keep: timedelta | None) -> Runner:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from errands.ports.runner import Found, Launch, Report, Runner
 
 
-class PlacingRunner:
+class FleetRunner:
     """Another runner, and the runs that are placed on other hosts."""
 
     def __init__(self, inner: Runner, runs_dir: str) -> None:

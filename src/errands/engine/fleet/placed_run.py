@@ -1,4 +1,4 @@
-"""Placing: what a host has to know about a run, and the draft that it makes of that.
+"""A placed run: what a host has to know about a run, and the draft that it makes of that.
 
 Only what was added to the environment goes along: the rest is that of the host, as is the directory if the
 caller did not choose one that exists there.
