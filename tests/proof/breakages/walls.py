@@ -17,8 +17,8 @@ BREAKAGES = [
         "A13",
         "services that listen in a project can be reached",
         file="engine/walls/mounts.py",
-        old="_sockets_in([*readable, *tools, *projects])",
-        new="_sockets_in([*readable, *tools])",
+        old="_sockets_in([*readable, *known, *projects])",
+        new="_sockets_in([*readable, *known])",
         test="engine/walls/test_projects.py::test_a_service_that_listens_in_the_project_cannot_be_reached",
     ),
     Breakage(

@@ -45,12 +45,19 @@ _closed: dict[int, tuple[str, ...]] = {}
 
 
 def mounts(
-    projects: Sequence[str], *, person: str, path: str, store: str, own: Sequence[str], network: bool
+    projects: Sequence[str],
+    *,
+    person: str,
+    tools: Sequence[str],
+    path: str,
+    store: str,
+    own: Sequence[str],
+    network: bool,
 ) -> tuple[str, ...]:
     """Return bubblewrap's words for all mounts.
 
-    `person` is the home directory that HOME names, `path` the search path, `store` the home of Errands; `own`
-    are the directories in it that the task may write to.
+    `person` is the home directory that HOME names, `tools` are the tools in it, `path` is the search path,
+    `store` the home of Errands; `own` are the directories in it that the task may write to.
     """
     words: list[str] = []
     readable = [each for each in _SYSTEM if _has_entries(each)]
@@ -68,17 +75,18 @@ def mounts(
             words += ("--ro-bind", each, each)
     words += _root_words() if os.geteuid() == 0 else ()
     # A search path may lead to tools of the account's own home directory, whatever HOME says.
-    tools = [each for home in dict.fromkeys((person, own_home())) for each in home_tools(home)]
-    covered = [*readable, *_SYSTEM_LINKS, *tools, *projects]
-    tools += _programs([*path.split(":"), *_environments(projects)], person, covered)
-    for each in dict.fromkeys(tools):
+    account = own_home()
+    known = [*tools, *(home_tools(account) if account != person else ())]
+    covered = [*readable, *_SYSTEM_LINKS, *known, *projects]
+    known += _programs([*path.split(":"), *_environments(projects)], person, covered)
+    for each in dict.fromkeys(known):
         words += ("--ro-bind", each, each)
     for project in projects:
         words += _project_words(project, path)
         words += _store_words(store, project)
     for each in own:
         words += ("--bind", each, each)
-    for each in _sockets_in([*readable, *tools, *projects]):
+    for each in _sockets_in([*readable, *known, *projects]):
         words += ("--ro-bind", "/dev/null", each)
     return (*words, *_sys_words(), "--remount-ro", "/")
 
@@ -297,18 +305,29 @@ def _sockets_in(mounted: Sequence[str]) -> list[str]:
     """Return the sockets below what is mounted: a read-only mount would not keep anything from connecting."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-            names = {line[line.index(" /") + 1 :].rstrip("\n") for line in file if " /" in line}
+            lines = file.read().split("\n")
     except OSError:
         return []
-    names = {name for name in names if os.path.exists(name)}
-    folders = {folder: resolved(folder) for folder in {os.path.dirname(name) for name in names}}
+    # A machine may have thousands, most of them far from what is mounted: look at their folders first.
+    folders: dict[str, list[str]] = {}
+    for line in lines:
+        folder, slash, name = line.partition(" /")[2].rpartition("/")
+        if slash or name:
+            folders.setdefault(f"/{folder}", []).append(name)
     places = tuple({f"{resolved(place).rstrip('/')}/" for place in mounted})
-    found = (f"{folders[os.path.dirname(name)]}/{os.path.basename(name)}" for name in names)
-    return sorted({each for each in found if each.startswith(places)})
+    found = set()
+    for folder, names in folders.items():
+        real = f"{resolved(folder).rstrip('/')}/"
+        if real.startswith(places):
+            found |= {real + name for name in names if os.path.exists(real + name)}
+    return sorted(found)
 
 
 def _has_entries(directory: str) -> bool:
     try:
+        found = os.stat(directory)
+        if found.st_nlink > 2 and stat.S_ISDIR(found.st_mode):
+            return True  # most file systems count the directories in it, and a large one is slow to list
         with os.scandir(directory) as entries:
             return next(entries, None) is not None
     except OSError:

@@ -77,8 +77,10 @@ def programs_below(project: str, path: str) -> list[str]:
 
     What a person marked as a project may have its programs anywhere.
     """
+    if is_marked(project):
+        return []
     found = [each for each in _entries(path) if is_within(each, project) and each != project]
-    return [each for each in found if not _is_of_project(each)] if found and not is_marked(project) else []
+    return [each for each in found if not _is_of_project(each)]
 
 
 def _entries(path: str) -> set[str]:

@@ -19,12 +19,14 @@ from errands.ports.runner import Walls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from errands.model.action import Shell
     from errands.ports.home import Home
     from errands.ports.runner import Launch
 
+# A shim is sent its base again when it is another object than before.
+_inner: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -46,7 +48,7 @@ def contained(action: Shell, variables: Mapping[str, str]) -> Sandbox:
 
 def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
     """Return a launch whose commands run in a sandbox."""
-    base = inner_variables(launch.base)
+    base = _inner_base(launch.base)
     path = launch.env.get("PATH", base.get("PATH", ""))
     for project in sandbox.writable:
         check_project(project, home=home.path, path=path)
@@ -58,7 +60,8 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
         os.makedirs(private, 0o700, exist_ok=True)
     except OSError as error:
         raise ErrandsError(f"cannot prepare the sandbox: {error.strerror}: {error.filename}") from error
-    _link_tools(private, person)
+    tools = mounts.home_tools(person)
+    _link_tools(private, person, tools)
     events = f"{launch.directory}/{EVENT_FILE}"
     words = (
         *NAMESPACES,
@@ -66,6 +69,7 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
         *mounts.mounts(
             sandbox.writable,
             person=person,
+            tools=tools,
             path=path,
             store=home.path,
             own=(private, files),
@@ -84,9 +88,19 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
     return evolve(launch, base=base, env={**launch.env, **inner}, walls=walls)
 
 
-def _link_tools(private: str, person: str) -> None:
+def _inner_base(base: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what a sandbox may see of a submitter's environment, which most runs have in common."""
+    global _inner
+    if _inner[0] is not base:
+        _inner = base, inner_variables(base)
+    return _inner[1]
+
+
+def _link_tools(private: str, person: str, tools: Sequence[str]) -> None:
     """Let the private home lead to the tools of the real one, as far as the project has none of its own."""
-    for tool in mounts.home_tools(person):
+    for tool in tools:
+        if os.path.lexists(f"{private}{tool[len(person) :]}"):
+            continue
         *folders, name = tool[len(person) + 1 :].split("/")
         folder = os.open(private, _FOLDER)
         try:
