@@ -16,13 +16,17 @@ EXAMPLES ?= 500
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
+.PHONY: help demo fleet test test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
+
+fleet: $(VENV) ## Start PostgreSQL and three hosts, run something on each, kill one, and clean up (a minute and a half)
+	@tools/postgres
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/fleet.sh
 
 test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt bubblewrap
