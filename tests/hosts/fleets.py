@@ -154,5 +154,10 @@ class Host:
         said = outcome or {"exit": 0}
         return await self.fleet.finish(number, attempt=attempt, host=self.id, epoch=self.epoch, outcome=said)
 
+    async def lose(self, number: int, attempt: int = 1) -> bool:
+        return await self.fleet.lose(
+            number, attempt=attempt, host=self.id, epoch=self.epoch, why="its fuse burned"
+        )
+
     async def report(self, number: int, attempt: int = 1, **view: Any) -> bool:
         return await self.fleet.report(number, attempt=attempt, host=self.id, epoch=self.epoch, view=view)

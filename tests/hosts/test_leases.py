@@ -72,6 +72,45 @@ async def test_a_run_that_may_run_again_goes_to_another_host(fleet: Fleet) -> No
     assert await watcher.finish(number, 2, exit=0)
 
 
+async def test_a_run_that_is_lost_again_and_again_is_given_up(fleet: Fleet) -> None:
+    host = await fleet.host()
+    number = await fleet.fleet.offer(placed("a", policy="again"))
+    for attempt in (1, 2, 3):
+        taken = await host.take(number)
+        assert taken is not None
+        assert taken.attempt == attempt
+        assert not await host.lose(number, attempt + 1)
+        assert (await fleet.look("a")).outcome is None
+
+        assert await host.lose(number, attempt)
+
+        assert fleet.lanes_are_right()
+    assert (await fleet.look("a")).outcome == {"lost": "its fuse burned"}
+    assert await host.take(number) is None
+
+
+async def test_what_a_host_lost_is_lost_unless_its_policy_says_otherwise(fleet: Fleet) -> None:
+    host = await fleet.host()
+    number = await fleet.fleet.offer(placed("a", policy="lost"))
+    assert await host.take(number)
+
+    assert await host.lose(number)
+    assert await host.lose(number)  # the reply was lost
+
+    assert (await fleet.look("a")).outcome == {"lost": "its fuse burned"}
+
+
+async def test_what_was_to_be_cancelled_and_is_lost_does_not_run_again(fleet: Fleet) -> None:
+    host = await fleet.host()
+    number = await fleet.fleet.offer(placed("a", policy="again"))
+    assert await host.take(number)
+    await fleet.fleet.cancel(HOME, "a", grace=1)
+
+    assert await host.lose(number)
+
+    assert (await fleet.look("a")).state == "ended"
+
+
 async def test_a_run_that_was_to_be_cancelled_does_not_run_again(fleet: Fleet) -> None:
     watcher, silent = await fleet.host("watcher"), await fleet.host("silent")
     number = await fleet.fleet.offer(placed("a", policy="again"))

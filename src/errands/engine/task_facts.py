@@ -217,4 +217,6 @@ def _limits(limits: Mapping[str, Any]) -> str:
         words.append(f"niceness {limits['nice']}")
     if limits.get("retries"):
         words.append(plural(limits["retries"], "retry", "retries"))
+    if limits.get("on_loss") == "again":
+        words.append("run again if its host is lost")
     return ", ".join(words)

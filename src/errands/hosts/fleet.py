@@ -189,6 +189,13 @@ class PostgresFleet:
             )
         )
 
+    async def lose(self, number: int, *, attempt: int, host: str, epoch: int, why: str) -> bool:
+        return _accepted(
+            await self._connections.one(
+                "select fleet.lose(%s, %s, %s, %s, %s)", number, attempt, host, epoch, why
+            )
+        )
+
     async def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:
         queues = [queue_of(selector) for selector in ("*", host.name, *host.labels)]
         found = wire.offers(

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from typing import Literal
 
     OnIdle = Literal["stop", "report"]
+    # What becomes of a run whose host is lost: it has failed, or another host begins it anew.
+    OnLoss = Literal["lost", "again"]
 
 ON_IDLE: tuple[OnIdle, ...] = ("stop", "report")
+ON_LOSS: tuple[OnLoss, ...] = ("lost", "again")
 UNLIMITED = timedelta.max  # asked for: no limit, although the configuration has one
 SMALLEST_OUTPUT = 4096  # bytes of output that can be kept
 SMALLEST_MEMORY = 1 << 20  # bytes: no program runs with less
@@ -42,6 +45,7 @@ class Limits:
     grace: timedelta = timedelta(seconds=5)
     nice: int | None = None  # the niceness of the run's processes; None: as the daemon's
     retries: int = 0  # new runs of a one-shot task that failed
+    on_loss: OnLoss = "lost"  # of a run on another host
 
 
 LIMITS = JsonCodec(Limits)

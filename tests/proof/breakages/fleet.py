@@ -58,4 +58,12 @@ BREAKAGES = [
         test="scenarios/test_hosts.py::test_a_task_runs_on_the_host_with_its_label",
         fails_with="TimeoutExpired",
     ),
+    Breakage(
+        "X12",
+        "a task that may not run again does, when its host is lost",
+        file="engine/fleet/placed_run.py",
+        old="        policy=task.limits.on_loss,\n",
+        new='        policy="again",\n',
+        test="scenarios/test_hosts_crashes.py::test_a_lost_host_is_given_up_and_only_what_may_run_again_does",
+    ),
 ]

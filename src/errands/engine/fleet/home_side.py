@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         def __call__(self, directory: str, attempt: int) -> bool: ...
 
 
+LOST_HOST = "its host was lost"  # the event of a run that another host begins anew
 FOLLOWED = 60.0  # seconds for which output is asked for at a time
 ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
 
@@ -86,7 +87,9 @@ class HomeSide:
         self._offered &= running.keys()
         self._cancelled &= running.keys()
         recorded: list[str] = []
-        for view in await self._fleet.results(self._me.id):
+        results = await self._fleet.results(self._me.id)
+        self._note_losses(running, {view.key for view in results})
+        for view in results:
             if view.key in running:
                 await self._record(view, *running[view.key])
             elif view.state == "ended":
@@ -133,6 +136,24 @@ class HomeSide:
             mirror.finish(outcome)
             self._engine.bell.ring_about([task.id])
 
+    def _note_losses(self, running: Mapping[str, tuple[Task, Run]], on_hosts: set[str]) -> None:
+        """Let runs wait for a host again whose host was lost, if they may run on another one."""
+        for key, (task, run) in running.items():
+            if task.limits.on_loss != "again" or key in on_hosts or key not in self._offered:
+                continue
+            directory = self._engine.home.run(run.id)
+            where = placement.read(directory)
+            if where is None or where.attempt != run.attempt or not where.host:
+                continue
+            placement.write(directory, evolve(where, host=""))
+            self._note_loss(run, where.host)
+            self._engine.bell.announce([task.id])
+
+    def _note_loss(self, run: Run, host: str) -> None:
+        store, now = self._engine.store, self._engine.clock.now()
+        with store:
+            store.add_event(run.task_id, LOST_HOST, run=run.number, now=now, detail=host)
+
     async def _follow(self, number: int) -> None:
         """Ask for the output of a run as it is printed, so that its log here is up to date."""
         now = self._engine.clock.monotonic()
@@ -143,6 +164,8 @@ class HomeSide:
     def _note_host(self, directory: str, run: Run, host: str, task_id: str) -> None:
         where = placement.read(directory) or placement.Placement(attempt=run.attempt)
         if where.host != host:
+            if where.host:  # another one was quick
+                self._note_loss(run, where.host)
             placement.write(directory, evolve(where, host=host))
             self._engine.bell.announce([task_id])
 

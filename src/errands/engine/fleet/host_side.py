@@ -221,9 +221,18 @@ class HostSide:
 
     async def _finish(self, guest: Guest) -> None:
         assert guest.outcome is not None
-        accepted = await self._fleet.finish(
-            guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch, outcome=guest.outcome
-        )
+        if "lost" in guest.outcome:
+            accepted = await self._fleet.lose(
+                guest.number,
+                attempt=guest.attempt,
+                host=self._host,
+                epoch=self.epoch,
+                why=str(guest.outcome["lost"]),
+            )
+        else:
+            accepted = await self._fleet.finish(
+                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch, outcome=guest.outcome
+            )
         if not accepted:
             _LOG.warning("the fleet had given up run %d before it ended here", guest.number)
         self._drop(guest)

@@ -53,7 +53,7 @@ def placed(task: Task, run: Run, placement: Placement, *, home: str, name: str) 
         selector=placement.asked_on or task.host,
         lane=task.lane,
         priority=PRIORITIES.index(task.priority),
-        policy="lost",
+        policy=task.limits.on_loss,
         body=_body(task, placement, name),
         had_host=bool(placement.host),
     )

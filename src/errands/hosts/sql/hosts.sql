@@ -105,7 +105,7 @@ begin
         if r.stop_grace is not null then
             update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = '{"stop": "cancel"}'
             where number = r.number;
-        elsif r.policy = 'again' then
+        elsif fleet.may_run_again(r) then
             update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
         else
             update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = jsonb_build_object('lost', why)

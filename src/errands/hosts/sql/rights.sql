@@ -25,7 +25,7 @@ begin
         -- Not those inside: they have the rights of their caller, and it would cost time at each call.
         if f.name = any (array[
             'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'take',
-            'report', 'finish', 'held', 'affirm', 'affirm_worker', 'results', 'acknowledge', 'find', 'placed',
+            'report', 'finish', 'lose', 'held', 'affirm', 'affirm_worker', 'results', 'acknowledge', 'find', 'placed',
             'keep_output', 'output', 'follow',
             'procrastinate_fetch_job_v2', 'procrastinate_finish_job_v1', 'procrastinate_register_worker_v1',
             'procrastinate_unregister_worker_v1', 'procrastinate_update_heartbeat_v1',

@@ -96,6 +96,8 @@ def _check_company(draft: Draft, given: list[str], spell: Spell) -> None:
             raise BadValue(f"{spell(name)} means nothing without {listed}; add that, or leave it out")
     if draft.host is not None:
         _check_host(draft, spell)
+    elif draft.on_loss != BLANK.on_loss:
+        raise BadValue(f"{spell('on_loss')} means nothing without {spell('host')}; add that, or leave it out")
     if draft.on is not None:
         from errands.model.schedule.event_trigger import check_event, watched_line
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from errands.model.action import Command, Input, Walls
     from errands.model.approval import Consent
-    from errands.model.limits import OnIdle
+    from errands.model.limits import OnIdle, OnLoss
     from errands.model.notices.notice import Policy
     from errands.model.task import Priority
     from errands.model.trigger import Misfire
@@ -46,6 +46,7 @@ class Draft:
     on_idle: OnIdle | None = None
     grace: timedelta | None = None
     retries: int = 0
+    on_loss: OnLoss = "lost"
     memory: int | None = None
     cpu: timedelta | None = None
     processes: int | None = None

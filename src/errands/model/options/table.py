@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from errands.model.action import INPUTS, WALLS
 from errands.model.approval import CONSENTS
-from errands.model.limits import ON_IDLE, SMALLEST_MEMORY, SMALLEST_OUTPUT
+from errands.model.limits import ON_IDLE, ON_LOSS, SMALLEST_MEMORY, SMALLEST_OUTPUT
 from errands.model.notices.notice import POLICIES
 from errands.model.record import record
 from errands.model.schedule.event_sources import KINDS
@@ -155,6 +155,9 @@ OPTIONS = (
             "run it again up to N times if it fails, after schedules.backoff, doubled each time",
             least=0, most=1000, default="0", excludes=RECURRING,
             tool="how many times to run it again if it fails; default 0"),
+    _option("on_loss", "choice", "--on-loss",
+            "what to do if the host that runs it is lost: fail it, or run it again on another host",
+            choices=ON_LOSS, kind="shell", default="lost"),
     _option("memory", "size", "--memory", "stop a run that uses more memory; none: no limit",
             least=SMALLEST_MEMORY, unlimited=True, setting="runs.memory"),
     _option("cpu", "duration", "--cpu", "stop a run that uses more CPU time; none: no limit", least=_MOMENT,

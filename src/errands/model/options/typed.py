@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from errands.model.action import Command, Input, Walls
     from errands.model.approval import Consent
-    from errands.model.limits import OnIdle
+    from errands.model.limits import OnIdle, OnLoss
     from errands.model.notices.notice import Policy
     from errands.model.task import Priority
     from errands.model.trigger import Misfire
@@ -83,6 +83,7 @@ class TaskOptions(CommonOptions, total=False):
     """The options of a command."""
 
     host: str | None
+    on_loss: OnLoss | None
     then: Commands | None
     before: Commands | None
     lastly: Commands | None

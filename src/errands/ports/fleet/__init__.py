@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from typing import Any, Literal, Protocol
 
+    from errands.model.limits import OnLoss
+
     # What happens to a run whose host is given up: it is lost, visibly, or another host runs it again.
-    LossPolicy = Literal["lost", "again"]
+    LossPolicy = OnLoss
     PlacedState = Literal["queued", "offered", "taken", "ended"]
     HostState = Literal["up", "draining", "gone"]
 
@@ -118,6 +120,12 @@ if TYPE_CHECKING:
             """Record how an attempt ended, and offer what waits for its room; False: refused, discard it.
 
             While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
+            """
+
+        async def lose(self, number: int, *, attempt: int, host: str, epoch: int, why: str) -> bool:
+            """Record that this host does not know how an attempt ended; False as in `finish`.
+
+            Where the run's policy allows it, a host begins it anew.
             """
 
         def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:

@@ -1,0 +1,32 @@
+-- Loss: what becomes of a run whose host was given up, or does not know how it ended.
+
+-- Whether another host may begin a run that was lost. A run that was lost three times may be what its hosts die of.
+create or replace function fleet.may_run_again(r fleet.runs) returns boolean language sql immutable as $$
+    select r.policy = 'again' and r.stop_grace is null and r.attempt < 3
+$$;
+
+-- Record that the host of a run lost it, although the host itself is there: what ran was ended by its fuse, or by a
+-- reboot.
+create or replace function fleet.lose(
+    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, why text
+) returns text language plpgsql as $$
+declare
+    r fleet.runs;
+    answer text;
+begin
+    perform fleet.enter();
+    perform 1 from fleet.hosts where id = its_host for key share;
+    select * into r from fleet.runs where number = its_number for update;
+    if not fleet.may_run_again(r) then
+        return fleet.finish(its_number, its_attempt, its_host, its_epoch, jsonb_build_object('lost', why));
+    end if;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' then
+        update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
+        perform fleet.leave_lane(r.lane);
+        perform fleet.wake(r.home);
+        perform fleet.admit();
+    end if;
+    return answer;
+end
+$$;
