@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from typing import Any
 
 SLOTS = 8
 
@@ -21,7 +20,7 @@ def started(number: object) -> None:
 async def errands(url: str, name: str) -> None:
     from errands.hosts.fleet import PostgresFleet
     from errands.model.errors import FleetUnreachable
-    from errands.ports.fleet import HostFacts
+    from errands.ports.fleet import HostFacts, Taken
 
     fleet = PostgresFleet(url)
     facts = HostFacts(id=name, name=name, labels=(), slots=SLOTS, version="1", boot="1")
@@ -35,19 +34,16 @@ async def errands(url: str, name: str) -> None:
             except FleetUnreachable:
                 continue
 
-    async def carry_out(offer: Any) -> None:
-        taken = await fleet.take(offer.number, host=name, epoch=lease.epoch)
-        if taken is not None:
-            started(taken.body["n"])
-            await fleet.finish(
-                taken.number, attempt=taken.attempt, host=name, epoch=lease.epoch, outcome={"exit": 0}
-            )
-        offer.done()
+    async def carry_out(taken: Taken) -> None:
+        started(taken.body["n"])
+        await fleet.finish(
+            taken.number, attempt=taken.attempt, host=name, epoch=lease.epoch, outcome={"exit": 0}
+        )
 
     renewing = asyncio.create_task(renew())
     running: set[asyncio.Task[None]] = {renewing}
-    async for offer in fleet.offers(host=facts):
-        task = asyncio.create_task(carry_out(offer))
+    async for taken in fleet.taken(host=facts):
+        task = asyncio.create_task(carry_out(taken))
         running.add(task)
         task.add_done_callback(running.discard)
 

@@ -249,11 +249,11 @@ async def _cancel(server: Server, samples: int) -> list[float]:
         home, host = PostgresFleet(url), PostgresFleet(url)
         facts = HostFacts(id="host", name="host", labels=(), slots=8, version="1", boot="1")
         lease = await host.join(facts)
-        changes = host.changes(home="host")
+        changes, runs = host.changes(home="host"), host.taken(host=facts)
         delays = []
         for number in range(samples):
             fleet_number = await home.offer(_placed(number))
-            assert await host.take(fleet_number, host="host", epoch=lease.epoch)
+            assert (await anext(runs)).number == fleet_number
             began = time.monotonic()
             await home.cancel("home", f"default{number}", grace=1)
             async for _ in changes:
@@ -265,6 +265,7 @@ async def _cancel(server: Server, samples: int) -> list[float]:
                 fleet_number, attempt=1, host="host", epoch=lease.epoch, outcome={"stop": "cancel"}
             )
         await changes.aclose()  # type: ignore[attr-defined]
+        await runs.aclose()  # type: ignore[attr-defined]
         await home.close()
         await host.close()
         return delays

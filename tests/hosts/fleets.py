@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from errands.hosts.fleet import PostgresFleet
+from errands.hosts.turns import FIELDS, TURN
 from errands.ports.fleet import HostFacts, Orders, Placed, PlacedView, Taken
 from tests.postgres import Server
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from errands.ports.fleet import LossPolicy
 
 HOME = "home-x"
@@ -145,7 +148,17 @@ class Host:
         return self.facts.id
 
     async def take(self, number: int) -> Taken | None:
-        return await self.fleet.take(number, host=self.id, epoch=self.epoch)
+        """Take this very run, as a turn does with what the wire brings."""
+        found = await self.fleet._connections.records(
+            f"select {', '.join(FIELDS)} from fleet.take(%s, %s, %s, 'offered')",
+            (number, self.id, self.epoch),
+        )
+        return Taken(**found[0]) if found else None
+
+    async def take_next(self, *, known: Sequence[int] = ()) -> list[Taken]:
+        """Take all that there is room for, in one turn."""
+        found = await self.fleet._connections.rows(TURN, self.id, self.epoch, [], [], [], True, list(known))
+        return [Taken(**dict(zip(FIELDS, row[1:], strict=True))) for row in found]
 
     async def renew(self) -> Orders | None:
         return await self.fleet.renew(self.id, self.epoch, free=self.facts.slots)

@@ -27,7 +27,7 @@ MUTANTS = {
     ),
     "no settling": ("take", "or clock_timestamp() < c.settling_until", ""),
     "no slack": ("reap", "lease_until < instant - c.slack", "lease_until < instant + c.lease / 2"),
-    "no policy": ("give_up", "r.policy = 'again'", "true"),
+    "no policy": ("may_run_again", "r.policy = 'again'", "true"),
     "no lane": ("enter_lane", "and used < width", ""),
     "no count": ("end_run", "perform fleet.leave_lane(r.lane);", "null;"),
 }

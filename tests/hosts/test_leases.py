@@ -182,7 +182,7 @@ async def test_only_hosts_of_the_fleet_give_up_others(fleet: Fleet) -> None:
     await fleet.live(60, watcher)
 
     assert await fleet.fleet.reap() == 0
-    watcher.fleet._host = (watcher.id, watcher.epoch - 1)
+    watcher.fleet._turns.host = (watcher.id, watcher.epoch - 1)
     assert await watcher.fleet.reap() == 0
 
 
@@ -250,14 +250,11 @@ async def test_an_offer_that_nobody_takes_goes_to_others(fleet: Fleet) -> None:
     assert fleet.sql("select count(*) from fleet_wire.procrastinate_jobs") == [(0,)]
 
 
-async def test_jobs_that_belong_to_no_run_are_cleaned_away(fleet: Fleet) -> None:
+async def test_jobs_that_offer_no_run_are_cleaned_away(fleet: Fleet) -> None:
     host = await fleet.host()
-    number = await fleet.fleet.offer(placed("a"))
-    assert await host.take(number)
-    await fleet.live(61, host)
-    assert fleet.sql("select count(*) from fleet_wire.procrastinate_jobs") == [(1,)]
+    taken, offered = [await fleet.fleet.offer(placed(key)) for key in ("a", "b")]
+    assert await host.take(taken)
 
-    assert await host.finish(number)
     await fleet.live(65, host)
 
-    assert fleet.sql("select count(*) from fleet_wire.procrastinate_jobs") == [(0,)]
+    assert fleet.sql("select args->>'number' from fleet_wire.procrastinate_jobs") == [(str(offered),)]

@@ -1,4 +1,4 @@
-"""The wire: offers reach the hosts they are for, as many at once as a host has slots."""
+"""The wire: runs reach the hosts they are for, as many at once as a host has slots."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from tests.hosts.fleets import HOME, Fleet, Host, placed
 
 if TYPE_CHECKING:
-    from errands.ports.fleet import Offer
+    from errands.ports.fleet import Taken
 
 
 @asynccontextmanager
-async def offers_to(host: Host) -> AsyncIterator[asyncio.Queue[Offer]]:
-    """Collect what a host is offered."""
-    found: asyncio.Queue[Offer] = asyncio.Queue()
+async def runs_of(host: Host) -> AsyncIterator[asyncio.Queue[Taken]]:
+    """Collect what a host takes."""
+    found: asyncio.Queue[Taken] = asyncio.Queue()
 
     async def collect() -> None:
-        async for offer in host.fleet.offers(host=host.facts):
-            found.put_nowait(offer)
+        async for taken in host.fleet.taken(host=host.facts):
+            found.put_nowait(taken)
 
     task = asyncio.create_task(collect())
     try:
@@ -31,29 +31,91 @@ async def offers_to(host: Host) -> AsyncIterator[asyncio.Queue[Offer]]:
             await task
 
 
-async def test_a_host_is_offered_as_many_at_once_as_it_has_slots(fleet: Fleet) -> None:
+async def test_a_host_takes_as_many_at_once_as_it_has_slots(fleet: Fleet) -> None:
     host = await fleet.host(slots=2)
     numbers = [await fleet.fleet.offer(placed()) for _ in range(5)]
-    async with offers_to(host) as found:
+    async with runs_of(host) as found:
         first, second = await found.get(), await found.get()
         assert [first.number, second.number] == numbers[:2]
-        for offer in (first, second):
-            assert await host.take(offer.number)
-        assert fleet.sql("select count(*) from procrastinate_jobs where status = 'doing'") == [(2,)]
+        assert await host.take_next(known=numbers) == []
         assert found.empty()
 
         assert await host.finish(first.number)
-        first.done()
 
         third = await found.get()
         assert third.number == numbers[2]
         assert found.empty()
+    assert fleet.sql("select count(*) from fleet.runs where state = 'taken'") == [(2,)]
 
 
-async def test_offers_reach_the_hosts_that_they_ask_for(fleet: Fleet) -> None:
+async def test_a_host_that_starts_again_counts_what_it_has(fleet: Fleet) -> None:
+    host = await fleet.host(slots=2)
+    for _ in range(3):
+        await fleet.fleet.offer(placed())
+    taken = await host.take_next()
+    assert len(taken) == 2
+
+    again = await fleet.host(slots=2)
+
+    assert [run.number for run in await again.take_next()] == [run.number for run in taken]
+    assert await again.take_next(known=[run.number for run in taken]) == []
+
+
+async def test_what_a_lost_reply_took_comes_again(fleet: Fleet) -> None:
+    host = await fleet.host(slots=2)
+    number = await fleet.fleet.offer(placed())
+    assert await host.take_next()  # and nobody reads the reply
+
+    async with runs_of(host) as found:
+        taken = await found.get()
+        assert (taken.number, taken.attempt) == (number, 1)
+        assert await host.finish(number)
+
+
+async def test_a_busy_host_takes_what_is_queued_in_order_without_an_offer(fleet: Fleet) -> None:
+    host = await fleet.host(slots=1)
+    await fleet.fleet.set_lane("narrow", 0)
+    await fleet.fleet.offer(placed("first"))
+    order = []
+
+    async with runs_of(host) as found:
+        taken = await found.get()
+        await fleet.fleet.offer(placed("full", lane="narrow", priority=0))
+        await fleet.fleet.offer(placed("another host's", priority=0, selector="gpu"))
+        for key, priority, selector in [("c", 5, "*"), ("d", 5, "build1"), ("a", 1, "*"), ("b", 3, "build1")]:
+            await fleet.fleet.offer(placed(key, priority=priority, selector=selector, lane=key))
+        for _ in range(4):
+            assert fleet.sql("select count(*) from procrastinate_jobs") == [(0,)]
+            assert await host.finish(taken.number)
+            taken = await found.get()
+            order.append(taken.key)
+
+    assert order == ["a", "b", "c", "d"]
+    assert (await fleet.look("full")).state == "queued"
+    assert fleet.lanes_are_right()
+
+
+async def test_what_ends_at_once_is_recorded_in_one_turn(fleet: Fleet) -> None:
+    host = await fleet.host(slots=8)
+    numbers = [await fleet.fleet.offer(placed(f"a{n}")) for n in range(8)]
+    assert len(await host.take_next()) == 8
+    others = await fleet.host("other")
+
+    ends = [host.finish(number, exit=n) for n, number in enumerate(numbers)]
+    wrong = [others.finish(numbers[0]), host.finish(numbers[0], 2), host.finish(numbers[1], 1, exit=99)]
+    answers = await asyncio.gather(*ends, *wrong)
+
+    assert answers == [True] * 8 + [False] * 3
+    for n in range(8):
+        assert (await fleet.look(f"a{n}")).outcome == {"exit": n}
+    moments = fleet.sql("select count(distinct xmin::text) from fleet.runs where state = 'ended'")
+    assert moments[0][0] <= 2  # the first one does not wait for the others
+
+
+async def test_runs_reach_the_hosts_that_they_ask_for(fleet: Fleet) -> None:
     long = "a label that is much longer than the channels of PostgreSQL may be, and has %s in it"
     big, small = await fleet.host("big", labels=("gpu", long)), await fleet.host("small")
-    async with offers_to(big) as to_big, offers_to(small) as to_small:
+    async with runs_of(big) as to_big, runs_of(small) as to_small:
         for selector, there in [("gpu", to_big), (long, to_big), ("small", to_small), ("big", to_big)]:
             number = await fleet.fleet.offer(placed(selector=selector))
             assert (await there.get()).number == number
@@ -61,15 +123,15 @@ async def test_offers_reach_the_hosts_that_they_ask_for(fleet: Fleet) -> None:
         assert to_small.empty()
 
 
-async def test_a_draining_host_is_offered_nothing_until_it_takes_part_again(fleet: Fleet) -> None:
+async def test_a_draining_host_takes_nothing_until_it_takes_part_again(fleet: Fleet) -> None:
     draining, other = await fleet.host("draining", slots=1), await fleet.host("other", slots=1)
-    async with offers_to(draining) as to_draining:
+    async with runs_of(draining) as to_draining:
         await fleet.fleet.drain("draining", wanted=True)
         await draining.renew()
         number = await fleet.fleet.offer(placed("a"))
-        async with offers_to(other) as to_other:
+        assert await draining.take_next() == []
+        async with runs_of(other) as to_other:
             assert (await to_other.get()).number == number
-        assert await other.take(number)
         assert to_draining.empty()
 
         await fleet.fleet.drain("draining", wanted=False)
@@ -78,31 +140,17 @@ async def test_a_draining_host_is_offered_nothing_until_it_takes_part_again(flee
         assert (await to_draining.get()).number == number
 
 
-async def test_a_worker_that_the_wire_forgot_goes_on(fleet: Fleet) -> None:
-    host = await fleet.host()
-    async with offers_to(host) as found:
-        await fleet.fleet.offer(placed("a"))
-        await found.get()
-        fleet.sql("delete from procrastinate_workers")
-
-        number = await fleet.fleet.offer(placed("b"))
-
-        assert (await found.get()).number == number
-
-
-async def test_a_job_that_was_cleaned_away_disturbs_nobody(fleet: Fleet) -> None:
+async def test_an_offer_whose_job_was_cleaned_away_is_made_again(fleet: Fleet) -> None:
     host = await fleet.host(slots=1)
-    async with offers_to(host) as found:
-        first = await fleet.fleet.offer(placed("a"))
-        offer = await found.get()
-        assert await host.take(first)
-        fleet.sql("delete from procrastinate_jobs")
-        assert await host.finish(first)
-        offer.done()
+    number = await fleet.fleet.offer(placed("a"))
+    fleet.sql("delete from procrastinate_jobs")
+    assert await host.take_next() == []
 
-        second = await fleet.fleet.offer(placed("b"))
+    fleet.pass_time(15)
+    assert await host.renew()
 
-        assert (await found.get()).number == second
+    (taken,) = await host.take_next()
+    assert taken.number == number
 
 
 async def test_a_home_learns_of_every_change_that_concerns_it(fleet: Fleet) -> None:

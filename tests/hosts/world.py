@@ -14,13 +14,14 @@ from typing import Any
 
 from errands.hosts.fleet import PostgresFleet
 from errands.model.errors import FleetUnreachable
+from errands.ports.fleet import Taken
 from tests.hosts.fleets import HOME, Fleet, Host, facts, placed
 
 LEASE, SLACK, QUIET, STEADY = 30.0, 10.0, 40.0, 30.0
 FUSE = 18.0 + 5.0  # seconds after its last renewal in which a host has ended all runs of the fleet by itself
 NAMES = ("one", "two", "three")
 WIDTH = 2
-ACTS = ["offer", *["take"] * 4, *["finish"] * 2, "wrong", "renew", "reap", "cancel"]
+ACTS = ["offer", *["take"] * 3, "next", *["finish"] * 2, "wrong", "renew", "reap", "cancel"]
 
 
 @dataclass(eq=False)
@@ -150,6 +151,8 @@ class World:
                 self.policies[number] = policy
             case "take":
                 await self.take(process, number)
+            case "next":
+                await self.take_next(process)
             case "finish" if process.holds:
                 number = self.random.choice(list(process.holds))
                 await self.finish(process, number, process.holds[number])
@@ -173,9 +176,17 @@ class World:
     async def take(self, process: Process, number: int) -> None:
         before, renewed = self.now, process.answered
         taken = await process.host.take(number)
-        if taken is None:
-            return
-        epoch, name = process.host.epoch, process.host.facts.name
+        if taken is not None:
+            self.has_taken(process, taken, before, renewed)
+
+    async def take_next(self, process: Process) -> None:
+        before, renewed = self.now, process.answered
+        for taken in await process.host.take_next(known=list(process.holds)):
+            if taken.number not in process.holds:
+                self.has_taken(process, taken, before, renewed)
+
+    def has_taken(self, process: Process, taken: Taken, before: float, renewed: float) -> None:
+        number, epoch, name = taken.number, process.host.epoch, process.host.facts.name
         known = self.attempts.get(number, (0, "", 0))
         assert (taken.attempt, name, epoch) == known or taken.attempt > known[0], "an attempt was given twice"
         assert (taken.attempt, name, epoch) == known or before >= self.settling_until, "taken while settling"

@@ -20,7 +20,6 @@ _SHIMS = (
     b"/errands/runners/shim/watch_shim.py\0",
     b"\0errands.runners.warm.warm_zygote\0",
 )
-_accounts: dict[int, str] = {}
 _TRIES = 100  # walks up to the first process: processes that end on the way make one more necessary
 
 
@@ -32,16 +31,12 @@ def actor(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _account() -> str:
-    """Return the name of this account; it is read from the user database once, and not for every task."""
-    uid = os.getuid()
-    if uid not in _accounts:
-        import pwd
+    import pwd
 
-        try:
-            _accounts[uid] = pwd.getpwuid(uid).pw_name
-        except KeyError:
-            return f"uid {uid}"
-    return _accounts[uid]
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def enclosing_run() -> str:

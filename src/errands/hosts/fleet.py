@@ -1,4 +1,4 @@
-"""The fleet in PostgreSQL: every method is one call of a function in `sql/`, which is one transaction."""
+"""The fleet in PostgreSQL: every call of a function in `sql/` is one transaction."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg.types.json import Jsonb
 
-from errands.hosts import schema, wire
+from errands.hosts import schema
 from errands.hosts.connections import Connections
+from errands.hosts.turns import FIELDS, Turns
 from errands.model.errors import BadValue, FleetUnreachable
 from errands.ports.fleet import HostView, Lease, Orders, Piece, PlacedView, Stop, Taken
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from errands.ports.fleet import HostFacts, Offer, Placed
+    from errands.ports.fleet import HostFacts, Placed
 
 POLL = 1.0  # seconds: what a lost notification costs
 _QUEUE_BYTES = 32  # as fleet.queue_of has it
-_TAKEN = "number, attempt, home, body, key, task, selector, lane, priority, policy"
+_CHANNEL = "procrastinate_queue_v1#"  # where procrastinate says that a queue has a job
 _VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
@@ -29,13 +30,13 @@ class PostgresFleet:
 
     def __init__(self, url: str) -> None:
         self._connections = Connections(url)
-        self._host: tuple[str, int] | None = None
-        self._may_take = False
+        self._turns = Turns(self._connections)
 
     async def open(self) -> None:
         await schema.prepare(self._connections)
 
     async def close(self) -> None:
+        await self._turns.close()
         await self._connections.close()
 
     # Hosts
@@ -52,8 +53,9 @@ class PostgresFleet:
         )
         if taken_by is not None:
             raise BadValue(f"another host of this fleet is named {host.name!r}; join under another name")
-        self._host = (host.id, epoch)
-        self._may_take = True
+        self._turns.host = (host.id, epoch)
+        self._turns.may_take = True
+        self._turns.has.clear()
         return Lease(epoch=epoch, seconds=seconds, interval=renewal)
 
     async def renew(self, host: str, epoch: int, *, free: int, tails: Sequence[Piece] = ()) -> Orders | None:
@@ -65,7 +67,7 @@ class PostgresFleet:
             *_columns(tails),
         )
         if found is None:
-            self._may_take = False
+            self._turns.may_take = False
             return None
         orders = Orders(
             stops=tuple(Stop(number=n, attempt=a, grace=grace) for n, a, grace in found["stops"]),
@@ -74,15 +76,15 @@ class PostgresFleet:
             settling=found["settling"],
             timeline=found["timeline"],
         )
-        self._host = (host, epoch)
-        self._may_take = not orders.draining and not orders.settling
+        self._turns.host = (host, epoch)
+        self._turns.may_take = not orders.draining and not orders.settling
         return orders
 
     async def drain(self, name: str, *, wanted: bool) -> bool:
         return bool(await self._connections.one("select fleet.drain(%s, %s)", name, wanted))
 
     async def leave(self, host: str, epoch: int) -> None:
-        self._may_take = False
+        self._turns.may_take = False
         await self._connections.rows("select fleet.leave(%s, %s)", host, epoch)
 
     async def hosts(self) -> list[HostView]:
@@ -93,9 +95,9 @@ class PostgresFleet:
         await self._connections.rows("select fleet.set_lane(%s, %s)", name, width)
 
     async def reap(self) -> int:
-        if self._host is None:
+        if self._turns.host is None:
             return 0
-        return int(await self._connections.one("select fleet.reap(%s, %s)", *self._host))
+        return int(await self._connections.one("select fleet.reap(%s, %s)", *self._turns.host))
 
     # The home that has the task
 
@@ -135,14 +137,20 @@ class PostgresFleet:
 
     # The host that runs it
 
-    async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
-        found = await self._connections.records(
-            f"select {_TAKEN} from fleet.take(%s, %s, %s)", (number, host, epoch)
-        )
-        return Taken(**found[0]) if found else None
+    async def taken(self, *, host: HostFacts) -> AsyncIterator[Taken]:
+        queues = dict.fromkeys(queue_of(selector) for selector in ("*", host.name, *host.labels))
+        found = self._turns.taken([f"{_CHANNEL}{queue}" for queue in queues], slots=host.slots)
+        try:
+            async for taken in found:
+                yield taken
+        finally:
+            await found.aclose()
 
     async def held(self, host: str, epoch: int) -> list[Taken]:
-        found = await self._connections.records(f"select {_TAKEN} from fleet.held(%s, %s)", (host, epoch))
+        found = await self._connections.records(
+            f"select {', '.join(FIELDS)} from fleet.held(%s, %s)", (host, epoch)
+        )
+        self._turns.has.update(row["number"] for row in found)
         return [Taken(**row) for row in found]
 
     async def affirm(self, host: str, epoch: int, runs: Sequence[Taken]) -> list[int]:
@@ -161,7 +169,9 @@ class PostgresFleet:
             for run in runs
         ]
         found = await self._connections.rows("select fleet.affirm(%s, %s, %s)", host, epoch, Jsonb(claims))
-        return [number for (number,) in found]
+        refused = [number for (number,) in found]
+        self._turns.has.update({run.number for run in runs} - {*refused})
+        return refused
 
     async def report(
         self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
@@ -183,32 +193,16 @@ class PostgresFleet:
     async def finish(
         self, number: int, *, attempt: int, host: str, epoch: int, outcome: Mapping[str, Any]
     ) -> bool:
-        return _accepted(
-            await self._connections.one(
-                "select fleet.finish(%s, %s, %s, %s, %s)", number, attempt, host, epoch, Jsonb(dict(outcome))
-            )
-        )
+        return _accepted(await self._turns.finish((host, epoch), number, attempt=attempt, outcome=outcome))
 
     async def lose(self, number: int, *, attempt: int, host: str, epoch: int, why: str) -> bool:
-        return _accepted(
+        accepted = _accepted(
             await self._connections.one(
                 "select fleet.lose(%s, %s, %s, %s, %s)", number, attempt, host, epoch, why
             )
         )
-
-    async def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:
-        queues = [queue_of(selector) for selector in ("*", host.name, *host.labels)]
-        found = wire.offers(
-            self._connections,
-            queues=list(dict.fromkeys(queues)),
-            slots=host.slots,
-            may_take=lambda: self._may_take,
-        )
-        try:
-            async for offer in found:
-                yield offer
-        finally:
-            await found.aclose()
+        self._turns.forget(number)
+        return accepted
 
     async def changes(self, *, home: str) -> AsyncIterator[None]:
         woken = asyncio.Event()

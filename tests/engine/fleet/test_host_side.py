@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +29,6 @@ pytestmark = pytest.mark.spec("X12")
 
 HOME = "the home of the task"
 HOST = HostFacts(id="h1", name="big", labels=("gpu",), slots=2, version="0", boot="b")
-
-
-class Room:
-    """What a host gets with an offer."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.freed: list[str] = []
-
-    def done(self) -> None:
-        self.freed.append("done")
 
 
 class Host:
@@ -73,15 +63,10 @@ class Host:
         )  # fmt: skip
 
     async def take(self, number: int) -> Taken:
-        found: list[Taken] = []
-
-        async def taken() -> bool:
-            got = await self.fleet.take(number, host=HOST.id, epoch=self.epoch)
-            found.extend([] if got is None else [got])
-            return got is not None
-
-        await eventually(taken)
-        return found[0]
+        async with asyncio.timeout(60), aclosing(self.fleet.taken(host=HOST)) as runs:  # type: ignore[type-var]
+            taken = await anext(runs)
+        assert taken.number == number
+        return taken
 
     async def view(self, number: int) -> PlacedView:
         return next(each for each in await self.fleet.placed(limit=100) if each.number == number)
@@ -148,16 +133,17 @@ async def test_a_run_that_ended_unnoticed_is_reported_and_does_not_run_again(hos
     assert await host.tasks() == ["completed"]
 
 
-async def test_the_room_of_a_run_is_free_when_the_fleet_has_its_end(host: Host) -> None:
-    number = await host.offer("true")
-    await host.take(number)
-    room = Room(number)
+async def test_a_run_is_this_hosts_until_the_fleet_has_its_end(host: Host) -> None:
+    number = await host.offer("echo once >> count")
+    taken = await host.take(number)
 
-    await host.side.take(room)
-    assert (room.freed, host.side.count) == ([], 1)
+    for _ in range(2):  # a run comes again if a reply was lost
+        host.side.begin(taken)
+    assert host.side.count == 1
 
     await host.outcome(number)
-    assert (room.freed, host.side.count) == (["done"], 0)
+    assert host.side.count == 0
+    assert (host.folder / "count").read_text() == "once\n"
 
 
 async def test_a_run_that_another_host_may_have_is_ended(host: Host) -> None:

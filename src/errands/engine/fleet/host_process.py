@@ -69,7 +69,7 @@ class HostProcess:
                 self._keep_lease(lease),
                 self._repeat(self._home_side.work, home, lambda: POLL),
                 self._repeat(self._host_side.work, host, lambda: STREAM if self._host_side.count else POLL),
-                *([self._take_offers()] if self._facts.slots else []),
+                *([self._take_runs()] if self._facts.slots else []),
                 self._listen_to_fleet(),
                 self._listen_to_home(),
             ):
@@ -132,14 +132,9 @@ class HostProcess:
         await self._host_side.end_all()
         self._lease = await self._joined()
 
-    async def _take_offers(self) -> None:
-        async for offer in self._fleet.offers(host=self._facts):
-            try:
-                await self._host_side.take(offer)
-            except FleetUnreachable as error:
-                _LOG.warning("run %d is not taken: %s", offer.number, error)
-                offer.done()
-                await self._patiently(self._host_side.find_again)
+    async def _take_runs(self) -> None:
+        async for taken in self._fleet.taken(host=self._facts):
+            self._host_side.begin(taken)
             self._wakes[2].set()
 
     async def _listen_to_fleet(self) -> None:

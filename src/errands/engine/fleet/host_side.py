@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
     from errands.model.view import View
-    from errands.ports.fleet import Fleet, Offer, Stop
+    from errands.ports.fleet import Fleet, Stop
 
     class ExitFacts(Protocol):
         def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
@@ -43,12 +43,11 @@ _LOG = logging.getLogger("errands.host")
 class Guest:
     """A run of another home that this host has; `outcome` is how it ended."""
 
-    def __init__(self, taken: Taken, offer: Offer | None) -> None:
+    def __init__(self, taken: Taken) -> None:
         self.taken = taken
         self.number = taken.number
         self.attempt = taken.attempt
         self.body = taken.body
-        self.offer = offer
         self.task_id = ""
         self.sent = 0
         self.outcome: dict[str, object] | None = None
@@ -80,7 +79,7 @@ class HostSide:
         for taken in [*known.values(), *noted]:
             if taken.number in self._guests:
                 continue
-            guest = Guest(taken, None)
+            guest = Guest(taken)
             if taken.number in refused:
                 self._cancel(self._engine.id_by_key(guest.key), GIVEN_UP)
                 self._forget(taken.number)
@@ -96,15 +95,11 @@ class HostSide:
             if (guest := self._guests.get(number)) is not None:
                 self._cancel(guest.task_id, GIVEN_UP)
 
-    async def take(self, offer: Offer) -> None:
-        """Take what is offered, if this host still may."""
-        if offer.number in self._guests:
-            return offer.done()
-        taken = await self._fleet.take(offer.number, host=self._host, epoch=self.epoch)
-        if taken is None:
-            offer.done()
-        else:
-            self._begin(Guest(taken, offer))
+    def begin(self, taken: Taken) -> None:
+        """Start a run that this host has taken; it can come twice, and again after this host lost it."""
+        known = self._guests.get(taken.number)
+        if known is None or known.attempt < taken.attempt:
+            self._begin(Guest(taken))
 
     def stop(self, stop: Stop) -> None:
         """End a run; its home asked for it."""
@@ -122,8 +117,9 @@ class HostSide:
             await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
             for piece in pieces:
                 self._guests[piece.number].sent = piece.start + len(piece.content)
-        for guest in [each for each in self._guests.values() if each.outcome is not None]:
-            await self._finish(guest)
+        await asyncio.gather(
+            *(self._finish(each) for each in self._guests.values() if each.outcome is not None)
+        )
 
     async def end_all(self) -> None:
         """End every run, because the fleet has given this host up: another one may have them by now."""
@@ -238,10 +234,9 @@ class HostSide:
         self._drop(guest)
 
     def _drop(self, guest: Guest) -> None:
-        self._guests.pop(guest.number, None)
-        self._forget(guest.number)
-        if guest.offer is not None:
-            guest.offer.done()
+        if self._guests.get(guest.number) is guest:
+            del self._guests[guest.number]
+            self._forget(guest.number)
 
     def _is_live(self, guest: Guest) -> bool:
         try:

@@ -40,6 +40,10 @@ create or replace function fleet.matches(selector text, h fleet.hosts) returns b
     select selector in ('*', h.name) or selector = any (h.labels)
 $$;
 
+create or replace function fleet.selectors_of(h fleet.hosts) returns text[] language sql immutable as $$
+    select array['*', h.name] || h.labels
+$$;
+
 -- The queue of procrastinate for a selector: its channel would be too long for PostgreSQL otherwise.
 create or replace function fleet.queue_of(selector text) returns text language sql immutable as $$
     select case when octet_length(selector) <= 32 then selector else md5(selector) end
@@ -95,14 +99,56 @@ begin
 end
 $$;
 
--- Offer what there is room for: of one selector, or of all.
-create or replace function fleet.admit(one_selector text default null) returns void language plpgsql as $$
+-- The lanes in which runs wait for one of these selectors.
+create or replace function fleet.waiting_lanes(selectors text[]) returns text[] language sql as $$
+    with recursive waiting as (
+        select s as wanted, (
+            select lane from fleet.runs where state = 'queued' and selector = s order by lane limit 1
+        ) as lane from unnest(selectors) s
+        union all
+        select w.wanted, (
+            select lane from fleet.runs
+            where state = 'queued' and selector = w.wanted and lane > w.lane order by lane limit 1
+        ) from waiting w where w.lane is not null
+    )
+    select array_agg(distinct lane) from waiting where lane is not null
+$$;
+
+-- Find the next run that waits for one of these selectors in one of these lanes, lock it, and count it in its lane.
+-- The lanes that turn out to be full are left out of those that are returned.
+create or replace function fleet.next_queued(
+    selectors text[], inout lanes text[], out run fleet.runs
+) language plpgsql as $$
+declare
+    head record;
+begin
+    while cardinality(lanes) > 0 loop
+        select s.selector, l.lane into head
+        from unnest(selectors) s (selector) cross join unnest(lanes) l (lane) cross join lateral (
+            select priority, place from fleet.runs
+            where state = 'queued' and selector = s.selector and lane = l.lane order by priority, place limit 1
+        ) first order by first.priority, first.place limit 1;
+        exit when not found;
+        select * into run from fleet.runs
+        where state = 'queued' and selector = head.selector and lane = head.lane
+        order by priority, place limit 1 for update skip locked;
+        if found and fleet.enter_lane(head.lane) then
+            return;
+        end if;
+        lanes := array_remove(lanes, head.lane);
+    end loop;
+    run := null;
+end
+$$;
+
+-- Offer what there is room for: of one selector in one lane, or of all.
+create or replace function fleet.admit(one_selector text default null, one_lane text default null)
+returns void language plpgsql as $$
 declare
     wanted text := one_selector;
     lanes text[];
-    chosen text;
     room integer;
-    r fleet.runs;
+    next record;
 begin
     loop
         if one_selector is null then
@@ -113,30 +159,13 @@ begin
         end if;
         room := fleet.room(wanted);
         if room > 0 then
-            with recursive waiting as (
-                (select lane from fleet.runs where state = 'queued' and selector = wanted order by lane limit 1)
-                union all
-                select (
-                    select lane from fleet.runs
-                    where state = 'queued' and selector = wanted and lane > w.lane order by lane limit 1
-                ) from waiting w where w.lane is not null
-            )
-            select array_agg(lane) into lanes from waiting where lane is not null;
-            while room > 0 and cardinality(lanes) > 0 loop
-                select l into chosen from unnest(lanes) l cross join lateral (
-                    select priority, place from fleet.runs
-                    where state = 'queued' and selector = wanted and lane = l order by priority, place limit 1
-                ) head order by head.priority, head.place limit 1;
-                exit when not found;
-                select * into r from fleet.runs
-                where state = 'queued' and selector = wanted and lane = chosen
-                order by priority, place limit 1 for update skip locked;
-                if not found or not fleet.enter_lane(chosen) then
-                    lanes := array_remove(lanes, chosen);
-                    continue;
-                end if;
-                update fleet.runs set state = 'offered', offered = clock_timestamp(), job = fleet.defer(r)
-                where number = r.number;
+            lanes := case when one_lane is null then fleet.waiting_lanes(array[wanted]) else array[one_lane] end;
+            while room > 0 loop
+                next := fleet.next_queued(array[wanted], lanes);
+                exit when (next.run).number is null;
+                lanes := next.lanes;
+                update fleet.runs set state = 'offered', offered = clock_timestamp(), job = fleet.defer(next.run)
+                where number = (next.run).number;
                 room := room - 1;
             end loop;
         end if;
@@ -163,7 +192,7 @@ begin
         update fleet.clock set cleaned = clock_timestamp();
         delete from fleet.runs where acked and ended < clock_timestamp() - c.kept;
         delete from procrastinate_jobs j where not exists (
-            select from fleet.runs where job = j.id and state in ('offered', 'taken')
+            select from fleet.runs where job = j.id and state = 'offered'
         );
     end if;
 end

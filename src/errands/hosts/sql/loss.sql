@@ -18,13 +18,16 @@ begin
     perform 1 from fleet.hosts where id = its_host for key share;
     select * into r from fleet.runs where number = its_number for update;
     if not fleet.may_run_again(r) then
-        return fleet.finish(its_number, its_attempt, its_host, its_epoch, jsonb_build_object('lost', why));
+        answer := fleet.finish(its_number, its_attempt, its_host, its_epoch, jsonb_build_object('lost', why));
+    else
+        answer := fleet.has(r, its_attempt, its_host, its_epoch);
+        if answer = 'yes' then
+            update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
+            perform fleet.leave_lane(r.lane);
+            perform fleet.wake(r.home);
+        end if;
     end if;
-    answer := fleet.has(r, its_attempt, its_host, its_epoch);
     if answer = 'yes' then
-        update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
-        perform fleet.leave_lane(r.lane);
-        perform fleet.wake(r.home);
         perform fleet.admit();
     end if;
     return answer;

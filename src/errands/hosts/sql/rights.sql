@@ -8,11 +8,6 @@ create or replace function fleet.version() returns integer language sql stable a
     select version from fleet.clock
 $$;
 
--- Know the worker of a host again, whose row on the wire was lost or pruned while it was out of touch.
-create or replace function fleet.affirm_worker(worker bigint) returns void language sql as $$
-    insert into procrastinate_workers (id) overriding system value values (worker) on conflict do nothing
-$$;
-
 do $$
 declare
     f record;
@@ -24,12 +19,9 @@ begin
         execute format('revoke all on function %s from public', f.called);
         -- Not those inside: they have the rights of their caller, and it would cost time at each call.
         if f.name = any (array[
-            'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'take',
-            'report', 'finish', 'lose', 'held', 'affirm', 'affirm_worker', 'results', 'acknowledge', 'find', 'placed',
-            'keep_output', 'output', 'follow',
-            'procrastinate_fetch_job_v2', 'procrastinate_finish_job_v1', 'procrastinate_register_worker_v1',
-            'procrastinate_unregister_worker_v1', 'procrastinate_update_heartbeat_v1',
-            'procrastinate_prune_stalled_workers_v1'
+            'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'turn',
+            'report', 'lose', 'held', 'affirm', 'results', 'acknowledge', 'find', 'placed', 'keep_output', 'output',
+            'follow'
         ]) then
             execute format(
                 'alter function %s security definer set search_path = fleet_wire, fleet, pg_temp', f.called

@@ -32,7 +32,11 @@ begin
     values (wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body)
     on conflict (home, key) do nothing;
     if found then
-        perform fleet.admit(new_selector);
+        -- Whatever else waits was offered as far as there is room.
+        perform fleet.admit(new_selector, new_lane);
+        -- Hosts that are about to end a run take what is queued; one that ends it this very moment has to look again.
+        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(new_selector), '')
+        from fleet.runs where number = wanted and state = 'queued';
     end if;
     return wanted;
 end
@@ -68,15 +72,15 @@ begin
 end
 $$;
 
--- Take an offered run for a host that is up and whose lease holds; no row means that it may not.
-create or replace function fleet.take(its_number bigint, its_host text, its_epoch bigint)
+-- Take a run for a host that is up and whose lease holds; no row means that it may not. It was offered, or it is
+-- still queued and counted in its lane.
+create or replace function fleet.take(its_number bigint, its_host text, its_epoch bigint, its_state text)
 returns setof fleet.runs language plpgsql as $$
 declare
     c fleet.clock;
     h fleet.hosts;
     r fleet.runs;
 begin
-    perform fleet.enter();
     c := fleet.settle();
     -- It may not be given up meanwhile; that it renews its lease or takes another run disturbs nobody.
     select * into h from fleet.hosts where id = its_host for key share;
@@ -88,12 +92,12 @@ begin
         return next r;
         return;
     end if;
-    if r.state is distinct from 'offered' or h.state <> 'up' or not fleet.matches(r.selector, h)
+    if r.state is distinct from its_state or h.state <> 'up' or not fleet.matches(r.selector, h)
         or clock_timestamp() < c.settling_until
     then
         return;
     end if;
-    update fleet.runs set state = 'taken', attempt = attempt + 1, host = its_host, epoch = its_epoch
+    update fleet.runs set state = 'taken', attempt = attempt + 1, host = its_host, epoch = its_epoch, job = null
     where number = its_number returning * into r;
     perform fleet.wake(r.home);
     return next r;
@@ -135,7 +139,6 @@ declare
     r fleet.runs;
     answer text;
 begin
-    perform fleet.enter();
     perform 1 from fleet.hosts where id = its_host for key share;
     select * into r from fleet.runs where number = its_number for update;
     if r.state = 'ended' and r.attempt = its_attempt and r.host = its_host and r.epoch = its_epoch
@@ -146,7 +149,6 @@ begin
     answer := fleet.has(r, its_attempt, its_host, its_epoch);
     if answer = 'yes' then
         perform fleet.end_run(r, its_outcome);
-        perform fleet.admit();
     end if;
     return answer;
 end

@@ -74,7 +74,6 @@ create index queued_runs on fleet.runs (selector, lane, priority, place) where s
 create index offered_runs on fleet.runs (selector) where state = 'offered';
 create index taken_runs on fleet.runs (host) where state = 'taken';
 create index results on fleet.runs (home) where state in ('taken', 'ended') and not acked;
-create index runs_on_the_wire on fleet.runs (job) where state in ('offered', 'taken');
 create index kept_runs on fleet.runs (ended) where acked;
 create index runs_by_place on fleet.runs (place);
 create index runs_by_task on fleet.runs (task);

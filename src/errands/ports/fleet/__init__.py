@@ -88,10 +88,11 @@ if TYPE_CHECKING:
 
         # The host that runs it
 
-        async def take(self, number: int, *, host: str, epoch: int) -> Taken | None:
-            """Take an offered run; None: another host has it, it is over, or this host may not take it.
+        def taken(self, *, host: HostFacts) -> AsyncIterator[Taken]:
+            """Yield runs that this host has from now on, as many at once as it has slots, until it is closed.
 
-            A host that has it already, under this epoch, gets the same again: it may have died since.
+            A run can come a second time, if the reply to the first one was lost. Lost connections are
+            replaced inside.
             """
 
         async def held(self, host: str, epoch: int) -> list[Taken]:
@@ -119,6 +120,8 @@ if TYPE_CHECKING:
         ) -> bool:
             """Record how an attempt ended, and offer what waits for its room; False: refused, discard it.
 
+            What ends at the same time is recorded in one go.
+
             While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
             """
 
@@ -126,12 +129,6 @@ if TYPE_CHECKING:
             """Record that this host does not know how an attempt ended; False as in `finish`.
 
             Where the run's policy allows it, a host begins it anew.
-            """
-
-        def offers(self, *, host: HostFacts) -> AsyncIterator[Offer]:
-            """Yield what this host could take, until it is closed; lost connections are replaced inside.
-
-            The caller takes it or lets it go, and says when its room is free again with `Offer.done`.
             """
 
         def changes(self, *, home: str) -> AsyncIterator[None]:
@@ -147,14 +144,6 @@ if TYPE_CHECKING:
 
         async def placed(self, *, limit: int) -> list[PlacedView]:
             """List what is placed in the whole fleet, newest first."""
-
-    class Offer(Protocol):
-        """Room that this host keeps for a run that it could take."""
-
-        number: int
-
-        def done(self) -> None:
-            """Free the room that this offer takes on the host."""
 
 
 @record
