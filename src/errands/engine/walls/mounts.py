@@ -284,7 +284,10 @@ def _is_closed(file: str) -> bool:
 
 
 def _closed_in(directory: str) -> Iterator[str]:
-    """Yield what only root may read: inside, uid 0 still counts as the owner."""
+    """Yield what root may read and others may not: inside, uid 0 still counts as the owner.
+
+    What belongs to another account, such as that of a database, is closed to root without capabilities.
+    """
     try:
         entries = list(os.scandir(directory))
     except OSError:
@@ -292,13 +295,23 @@ def _closed_in(directory: str) -> Iterator[str]:
     for entry in entries:
         if entry.is_symlink():
             continue
-        is_open = entry.stat(follow_symlinks=False).st_mode & (
-            stat.S_IXOTH if entry.is_dir(follow_symlinks=False) else stat.S_IROTH
-        )
-        if not is_open:
+        found = entry.stat(follow_symlinks=False)
+        is_directory = entry.is_dir(follow_symlinks=False)
+        if found.st_mode & (stat.S_IXOTH if is_directory else stat.S_IROTH):
+            if is_directory:
+                yield from _closed_in(entry.path)
+        elif _is_ours(entry.path, found):
             yield entry.path
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _closed_in(entry.path)
+
+
+def _is_ours(path: str, found: os.stat_result) -> bool:
+    """Return whether this account may read something as its owner, through a group or by an access list."""
+    if found.st_uid == os.geteuid() or found.st_gid in (os.getegid(), *os.getgroups()):
+        return True
+    try:
+        return "system.posix_acl_access" in os.listxattr(path, follow_symlinks=False)
+    except OSError:
+        return False  # the file system has no access lists
 
 
 def _sockets_in(mounted: Sequence[str]) -> list[str]:
