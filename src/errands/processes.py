@@ -195,6 +195,8 @@ async def _serve(work: Work, line: socket.socket) -> None:
     running = loop.create_task(work.run())
     waiting = loop.create_task(stopped.wait())
     await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    if running.done() and (error := running.exception()) is not None:
+        logging.getLogger("errands").error("this process ends, because it failed", exc_info=error)
     for each_task in (running, waiting):
         each_task.cancel()
     await work.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
@@ -196,7 +198,7 @@ async def test_offers_and_changes_go_on_within_five_seconds_of_a_restart(
             assert (await found.get())[0] == number
             # Whatever the machine is busy with, what comes next must come by a notification, not by a poll.
             delays = []
-            while time.monotonic() < restarted + 60:
+            while time.monotonic() < restarted + 240:
                 since = time.monotonic()
                 number = await fleet.fleet.offer(placed())
                 taken, at = await found.get()
@@ -282,3 +284,24 @@ async def test_a_link_that_swallows_everything_does_not_hang(
         for each in carriers:
             each.cancel()
         await asyncio.gather(*carriers, return_exceptions=True)
+
+
+async def test_a_call_whose_connection_breaks_while_it_is_cancelled_is_not_made_again(
+    fleet: Fleet, server: Server
+) -> None:
+    # Otherwise a host process that should end would go on, without those of its parts that did end.
+    calls = connections.Connections(server.url(fleet.name))
+    sleeping = "select pid from pg_stat_activity where query = 'select pg_sleep(300)' and state = 'active'"
+    call = asyncio.create_task(calls.rows("select pg_sleep(300)"))
+    while not (found := fleet.sql(sleeping)):
+        await asyncio.sleep(0.02)
+    backend = int(found[0][0])
+    os.kill(backend, signal.SIGSTOP)  # it cannot say that it cancels the query
+
+    call.cancel()
+    await asyncio.sleep(0.1)
+    os.kill(backend, signal.SIGKILL)
+
+    await asyncio.wait({call}, timeout=60)
+    assert call.cancelled()
+    await calls.close()

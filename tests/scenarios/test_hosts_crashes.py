@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from errands.runners.system import linux
 from tests.postgres import DURABLE, Server, running
 from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
 
@@ -103,6 +105,14 @@ def test_the_server_of_the_fleet_is_restarted(tmp_path: Path, gate: Path) -> Non
             again = laptop.submit("big", "exit 5")
             assert laptop.wait(again) == 5
             assert [laptop.host_process, big.host_process] == processes
+
+            # Without a server to say goodbye to, a host process still ends when it is asked to.
+            server.stop()
+            first = big.host_process
+            assert first is not None
+            os.kill(first, signal.SIGTERM)
+            eventually(lambda: not linux.is_alive(first), "the end of the host process")
+            server.start()
         finally:
             fleet.close()
 

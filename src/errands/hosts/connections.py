@@ -104,6 +104,7 @@ class Connections:
             try:
                 return await self._once(sql, values, shape, deadline)
             except _PASSING as error:
+                _heed_cancellation(error)
                 # A connection that broke while it was idle says so only now, so the first pause is none.
                 if self._closed or loop.time() + pause >= deadline:
                     raise FleetUnreachable(self.unreachable(error)) from error
@@ -145,13 +146,15 @@ class Connections:
         """Call `wake` for every notification and after every new connection; never return."""
         pause = 0.05
         while True:
-            with suppress(*_PASSING):
+            try:
                 async with await self.connect() as connection:
                     for channel in channels:
                         await connection.execute(psycopg.sql.SQL("listen {}").format(_name(channel)))
                     pause = 0.05
                     wake()
                     await self._heed(connection, wake)
+            except _PASSING as error:
+                _heed_cancellation(error)
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
 
@@ -166,6 +169,13 @@ class Connections:
                 await connection.execute("select 1")
             finally:
                 timer.cancel()
+
+
+def _heed_cancellation(error: BaseException) -> None:
+    """Go on being cancelled: psycopg raises its own error if the connection breaks while it is cancelled."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from error
 
 
 def _name(channel: str) -> psycopg.sql.Identifier:

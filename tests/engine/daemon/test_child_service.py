@@ -111,6 +111,17 @@ async def test_a_long_lived_child_resets_the_backoff(monkeypatch: pytest.MonkeyP
     assert service._failures == 1
 
 
+async def test_a_child_that_must_not_be_missing_is_restarted_soon_however_often_it_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(child_service, "SHORTEST_PAUSE", 0.01)
+    start = Starts("exit 3")
+    service = ChildService("child", start, longest_pause=0.01)
+    service.open()
+    await until(lambda: len(start.pids) == 16)  # with doubling pauses it would take more than a minute
+    service.close()
+
+
 async def test_a_child_ends_with_its_service() -> None:
     start = Starts("read line; exit 0")
     service = ChildService("child", start)

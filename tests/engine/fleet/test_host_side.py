@@ -232,3 +232,29 @@ async def test_what_cannot_be_carried_out_fails_with_a_reason(
 
     assert said in str((await host.outcome(number))["error"])
     assert await host.tasks() == []
+
+
+async def test_a_host_that_is_given_up_while_it_sends_output_goes_on(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = await host.offer("echo it runs; exec sleep 1000")
+    await host.take(number)
+    await host.side.find_again()
+    store_output = host.fleet.store_output
+    was_given_up = asyncio.Event()
+
+    async def store(*values: Any, **named: Any) -> None:
+        await store_output(*values, **named)
+        await host.side.end_all()
+        was_given_up.set()
+
+    monkeypatch.setattr(host.fleet, "store_output", store)
+
+    async def has_been_given_up() -> bool:
+        await host.side.work()
+        return was_given_up.is_set()
+
+    await eventually(has_been_given_up)
+
+    assert host.side.count == 0
+    assert os.listdir(host.engine.engine.home.guests) == []

@@ -72,11 +72,13 @@ class ChildService:
         work_in: Callable[[], float | None] | None = None,
         *,
         delay: float = 0.0,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self._name = name
         self._child = Child(start, self._ended)
         self._work_in = work_in
         self._delay = delay
+        self._longest_pause = longest_pause
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._started_at = 0.0
@@ -137,7 +139,7 @@ class ChildService:
         if asyncio.get_running_loop().time() - self._started_at > PROVEN:
             self._failures = 0
         self._failures += 1
-        pause = min(SHORTEST_PAUSE * 2.0 ** (min(self._failures, 12) - 1), LONGEST_PAUSE)
+        pause = min(SHORTEST_PAUSE * 2.0 ** (min(self._failures, 12) - 1), self._longest_pause)
         _LOG.error("the %s ended with %d; it is started again in %g s", self._name, code, pause)
         self._look_in(pause)
 

@@ -18,6 +18,7 @@ from errands.engine.approval.questions import expire
 from errands.engine.daemon.bell_server import BellServer
 from errands.engine.daemon.child_service import (
     LISTENER_DELAY,
+    LONGEST_PAUSE,
     SENDER_DELAY,
     ChildService,
     events_watched,
@@ -45,6 +46,8 @@ RETRY = 1.0  # seconds until a turn that could not be written is tried again
 LAZY = 0.05  # seconds within which the pid of a started run is written
 SILENCE = 1.0  # seconds between two checks for silent runs
 SWEEP = 600.0  # seconds between two sweeps of the janitor
+# Without a host process the fuse of this host burns, so it is missing for a few seconds at most.
+_PAUSES = {"run_host": 4.0}
 _LOG = logging.getLogger("errands.loops")
 
 
@@ -94,7 +97,10 @@ class Loops:
             lambda: events_watched(store),
             delay=LISTENER_DELAY,
         )
-        permanent = [ChildService(each[0], spawner(home, *each)) for each in kept]
+        permanent = [
+            ChildService(each[0], spawner(home, *each), longest_pause=_PAUSES.get(each[0], LONGEST_PAUSE))
+            for each in kept
+        ]
         self._children = [self._sender, self._listener, *permanent]
         self._bell_server = BellServer(home.bell, self.look, self._expect)
         self._janitor = Janitor(store, home, config, clock, removed=self._announce_removed)

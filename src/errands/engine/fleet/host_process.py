@@ -30,6 +30,7 @@ BURNS = 0.6  # of the lease: when the fuse burns; the grace of the shims and a m
 AGAIN = 1.0  # seconds until something that failed is tried again
 POLL = 1.0  # seconds between two looks without a ring
 STREAM = 0.3  # seconds between two looks at the output of runs
+CLOSED_WITHIN = 3.0  # seconds for saying goodbye to the database
 _LOG = logging.getLogger("errands.host")
 
 
@@ -76,7 +77,9 @@ class HostProcess:
                 group.create_task(work)
 
     async def close(self) -> None:
-        await self._fleet.close()
+        # A server that is away must not keep this process: it may be killed at any time anyway.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._fleet.close(), CLOSED_WITHIN)
         self._engine.close()
 
     async def _open(self) -> None:

@@ -116,7 +116,10 @@ class HostSide:
         if pieces:
             await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
             for piece in pieces:
-                self._guests[piece.number].sent = piece.start + len(piece.content)
+                # Meanwhile the fleet may have given it up.
+                sender = self._guests.get(piece.number)
+                if sender is not None and sender.attempt == piece.attempt:
+                    sender.sent = piece.start + len(piece.content)
         await asyncio.gather(
             *(self._finish(each) for each in self._guests.values() if each.outcome is not None)
         )
