@@ -154,7 +154,7 @@ begin
         if one_selector is null then
             -- The next selector that anything waits for, by the index.
             select selector into wanted from fleet.runs
-            where state = 'queued' and (wanted is null or selector > wanted) order by selector limit 1;
+            where state = 'queued' and selector > coalesce(wanted, '') order by selector limit 1;
             exit when not found;
         end if;
         room := fleet.room(wanted);

@@ -35,8 +35,7 @@ begin
         -- Whatever else waits was offered as far as there is room.
         perform fleet.admit(new_selector, new_lane);
         -- Hosts that are about to end a run take what is queued; one that ends it this very moment has to look again.
-        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(new_selector), '')
-        from fleet.runs where number = wanted and state = 'queued';
+        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(new_selector), '');
     end if;
     return wanted;
 end
