@@ -68,6 +68,8 @@ check: $(VENV) $(PAGE) ## Check style, types, layers and documents
 
 bench: $(VENV) ## Measure speed, memory and scale against peers
 	@tools/apt task-spooler
+	@tools/peers
+	@tools/postgres
 	@$(BIN)/python -m benchmarks
 
 chaos: $(VENV) ## Kill, stop, starve and cut off real engines, on one host and on four, and count what was lost

@@ -1,6 +1,7 @@
-"""A host of the fleet, or a bare worker of its peer: `python -m benchmarks.contenders.wires KIND URL NAME`.
+"""A host of the fleet, or a bare worker of a peer: `python -m benchmarks.contenders.wires KIND URL NAME`.
 
 Its jobs do nothing; for each one it prints its number and the moment it started. All have eight slots.
+PgQueuer lives in an environment of its own, so its jobs are added by such a process, too: `pgqueuer-add`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,47 @@ async def procrastinate(url: str, name: str) -> None:
         await app.run_worker_async(concurrency=SLOTS, delete_jobs="always", install_signal_handlers=False)
 
 
+async def pgqueuer(url: str, name: str) -> None:
+    import asyncpg
+    from pgqueuer import AsyncpgDriver, Job, PgQueuer
+
+    queue = PgQueuer(AsyncpgDriver(await asyncpg.connect(url)))
+
+    @queue.entrypoint("noop")  # type: ignore[untyped-decorator,unused-ignore]
+    async def noop(job: Job) -> None:
+        started(int(job.payload or b""))
+
+    # It wants room for twice as many as it fetches at once.
+    await queue.run(batch_size=SLOTS, max_concurrent_tasks=2 * SLOTS)
+
+
+async def add_to_pgqueuer(url: str, name: str) -> None:
+    """Create its tables, then add jobs as lines say (`FIRST COUNT`), and answer each with when it began."""
+    import asyncpg
+    from pgqueuer import AsyncpgDriver, Queries
+
+    queries = Queries(AsyncpgDriver(await asyncpg.connect(url)))
+    await queries.install()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        first, count = map(int, line.split())
+        began = time.monotonic()
+        for start in range(first, first + count, 1000):
+            numbers = range(start, min(start + 1000, first + count))
+            payloads: list[bytes | None] = [str(n).encode() for n in numbers]
+            await queries.enqueue(["noop"] * len(payloads), payloads, [0] * len(payloads))
+        sys.stdout.write(f"{began}\n")
+        sys.stdout.flush()
+
+
+KINDS = {
+    "errands": errands,
+    "procrastinate": procrastinate,
+    "pgqueuer": pgqueuer,
+    "pgqueuer-add": add_to_pgqueuer,
+}
+
 if __name__ == "__main__":
     kind, url, name = sys.argv[1:]
-    asyncio.run({"errands": errands, "procrastinate": procrastinate}[kind](url, name))
+    asyncio.run(KINDS[kind](url, name))

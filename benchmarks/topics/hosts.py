@@ -1,258 +1,227 @@
-"""Many hosts: our fleet beside bare procrastinate, on one PostgreSQL server, in one run.
+"""Many hosts: our fleet beside bare procrastinate and PgQueuer, on one PostgreSQL server, in one run.
 
-The peer only hands out jobs. A fleet also counts lanes, fences every write and keeps results.
+The peers only hand out jobs. A fleet also counts lanes, fences every write and keeps results. The bars are
+for procrastinate, which wakes our hosts; PgQueuer is shown beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 from statistics import median
-from typing import Any
 
-import procrastinate
 import psycopg
 
+from benchmarks import homes
 from benchmarks.figure import Bar, Figure
+from benchmarks.queues import MISSING, hosts, kinds, placed, queue
 from benchmarks.scale import Scale
 from benchmarks.table import Table
 from benchmarks.units import milliseconds, rate
 from errands.hosts.fleet import PostgresFleet
-from errands.ports.fleet import Placed
+from errands.ports.fleet import HostFacts, Taken
 from tests.postgres import DURABLE, Server, running
 
-_ROOT = Path(__file__).parents[2]
-_HOSTS = 2
 _BACKLOG = 100_000
 _PAUSE = 0.02  # seconds between two samples of latency, so that each finds idle hosts
-
-Enqueue = Callable[[int], Awaitable[Any]]
+_WIDTH = 7  # of the lane over four hosts
 
 
 def measure(scale: Scale) -> list[Table]:
-    return [asyncio.run(_measure(scale))]
+    with running(settings=DURABLE) as server:
+        samples, jobs = scale.latency_samples, scale.tasks * 5
+        backlog = _BACKLOG if scale.queued >= 10_000 else scale.queued * 4
+        figures = [
+            *asyncio.run(_beside_peers(server, samples, jobs, backlog)),
+            *asyncio.run(_alone(server, samples, jobs, backlog)),
+            *_output(server, samples),
+        ]
+    return [
+        Table(
+            title=f"Many hosts: two hosts with eight slots each, {backlog:,} queued",
+            figures=tuple(figures),
+            notes=() if "pgqueuer" in kinds() else (MISSING,),
+        )
+    ]
 
 
-async def _measure(scale: Scale) -> Table:
-    samples, jobs = scale.latency_samples, scale.tasks * 5
-    backlog = _BACKLOG if scale.queued >= 10_000 else scale.queued * 4
-    latency: dict[str, list[float]] = {}
+async def _beside_peers(server: Server, samples: int, jobs: int, backlog: int) -> list[Figure]:
+    latency: dict[str, float] = {}
     speed: dict[str, float] = {}
     drain: dict[str, float] = {}
-    with running(settings=DURABLE) as server:
-        for kind in ("errands", "procrastinate"):
-            latency[kind] = await _latency(server, kind, samples)
-            speed[kind] = await _drain(server, kind, fill=jobs, count=jobs)
-            drain[kind] = await _drain(server, kind, fill=backlog, count=jobs)
-        other = await _other_lane(server, backlog, samples)
-        cancelled = await _cancel(server, samples)
-    return Table(
-        title=f"Many hosts: two hosts with eight slots each, {backlog:,} queued",
-        figures=tuple(_figures(latency, speed, drain, other, cancelled)),
-    )
+    for kind in kinds():
+        latency[kind] = median(await _latency(server, kind, samples))
+        speed[kind] = await _drain(server, kind, fill=jobs, count=jobs)
+        drain[kind] = await _drain(server, kind, fill=backlog, count=jobs)
+    return list(_compared(latency, speed, drain))
 
 
-def _figures(
-    latency: dict[str, list[float]],
-    speed: dict[str, float],
-    drain: dict[str, float],
-    other: list[float],
-    cancelled: list[float],
+def _compared(
+    latency: dict[str, float], speed: dict[str, float], drain: dict[str, float]
 ) -> Iterator[Figure]:
-    ours, bare = median(latency["errands"]), median(latency["procrastinate"])
-    yield Figure(
-        what="from offering a run to its start, p50",
-        value=milliseconds(ours),
-        beside=f"{milliseconds(bare)} procrastinate",
-        ratio=ours / bare,
-        bar=Bar(limit=2.5, aim=2.0, at_most=True),
-    )
+    peers = [(peer, peer == "procrastinate") for peer in latency if peer != "errands"]
+    for peer, is_judged in peers:
+        yield Figure(
+            what="from offering a run to its start, p50",
+            value=milliseconds(latency["errands"]),
+            beside=f"{milliseconds(latency[peer])} {peer}",
+            ratio=latency["errands"] / latency[peer],
+            bar=Bar(limit=2.5, aim=2.0, at_most=True) if is_judged else None,
+        )
     for what, found in (("runs that do nothing", speed), ("the same from a long queue", drain)):
-        yield Figure(
-            what=what,
-            value=rate(found["errands"]),
-            beside=f"{rate(found['procrastinate'])} procrastinate",
-            ratio=found["errands"] / found["procrastinate"],
-            bar=Bar(limit=1.0),
-        )
-    for what, times, limit in (
-        ("start in another lane beside a long queue, p99", other, 30.0),
-        ("until a host knows that a run is cancelled, p99", cancelled, 100.0),
-    ):
-        found_at = _percentile(times, 99)
-        yield Figure(
-            what=what,
-            value=milliseconds(found_at),
-            beside=f"{milliseconds(median(times))} p50",
-            judged=found_at * 1e3,
-            bar=Bar(limit=limit, at_most=True, unit=" ms"),
-        )
+        for peer, is_judged in peers:
+            yield Figure(
+                what=what,
+                value=rate(found["errands"]),
+                beside=f"{rate(found[peer])} {peer}",
+                ratio=found["errands"] / found[peer],
+                bar=Bar(limit=1.0) if is_judged else None,
+            )
 
 
-@asynccontextmanager
-async def _queue(server: Server, kind: str) -> AsyncIterator[tuple[str, Enqueue, Enqueue]]:
-    """Prepare a queue in a database of its own: its address, how to add one job, and how to add many."""
-    name = server.create_database()
-    url = server.url(name)
-    if kind == "errands":
-        fleet = PostgresFleet(url)
-        await fleet.open()
-
-        async def add_many(count: int) -> None:
-            with psycopg.connect(url, autocommit=True, options="-c search_path=fleet_wire") as connection:
-                connection.execute(
-                    "select fleet.offer('home', 'bulk' || n, 'task', '*', 'bulk', 5, 'lost', "
-                    "jsonb_build_object('n', n), false) from generate_series(1, %s) n",
-                    (count,),
-                )
-
-        async def add(number: int) -> None:
-            await fleet.offer(_placed(number))
-
-        yield url, add, add_many
-        await fleet.close()
-    else:
-        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url))
-        async with app.open_async():
-            await app.schema_manager.apply_schema_async()
-            task = app.configure_task("noop")
-
-            async def add_many(count: int) -> None:
-                for start in range(0, count, 1000):
-                    several: list[Any] = [{"n": n} for n in range(start, min(start + 1000, count))]
-                    await task.batch_defer_async(*several)
-
-            yield url, lambda number: task.defer_async(n=number), add_many
-    server.drop_database(name)
+async def _alone(server: Server, samples: int, jobs: int, backlog: int) -> list[Figure]:
+    most = await _lane_of_seven(server, jobs)
+    return [
+        _percentile_of(
+            "start in another lane beside a long queue, p99",
+            await _other_lane(server, backlog, samples),
+            30.0,
+        ),
+        _percentile_of(
+            "until a host knows that a run is cancelled, p99", await _cancel(server, samples), 100.0
+        ),
+        Figure(
+            what=f"most at once in a lane of {_WIDTH} over four hosts",
+            value=str(most),
+            beside=f"{jobs:,} runs",
+            judged=float(most),
+            bar=Bar(limit=_WIDTH, at_most=True, unit=""),
+        ),
+    ]
 
 
-def _placed(number: int, lane: str = "default") -> Placed:
-    return Placed(
-        home="home",
-        key=f"{lane}{number}",
-        task="task",
-        selector="*",
-        lane=lane,
-        priority=5,
-        policy="lost",
-        body={"n": number},
+def _output(server: Server, samples: int) -> list[Figure]:
+    age = homes.left_of_a_killed_host(server)
+    return [
+        _percentile_of(
+            "`logs -f` in another home behind what its host prints, p99",
+            homes.followed(server, samples),
+            1000.0,
+        ),
+        Figure(
+            what="age of the last 8 KiB when a host is killed",
+            value=milliseconds(age),
+            judged=age * 1e3,
+            bar=Bar(limit=5000.0, at_most=True, unit=" ms"),
+        ),
+    ]
+
+
+def _percentile_of(what: str, times: list[float], limit: float) -> Figure:
+    found = _percentile(times, 99)
+    return Figure(
+        what=what,
+        value=milliseconds(found),
+        beside=f"{milliseconds(median(times))} p50",
+        judged=found * 1e3,
+        bar=Bar(limit=limit, at_most=True, unit=" ms"),
     )
-
-
-def _start(command: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=_ROOT
-    )
-
-
-@dataclass
-class _Hosts:
-    """Two processes that carry out jobs, and when each job started."""
-
-    processes: list[subprocess.Popen[str]]
-    starts: dict[int, float]
-    arrived: asyncio.Event
-
-    async def start_of(self, number: int) -> float:
-        while number not in self.starts:
-            self.arrived.clear()
-            if number not in self.starts:
-                await asyncio.wait_for(self.arrived.wait(), 60)
-        return self.starts[number]
-
-    async def count(self, wanted: int) -> list[float]:
-        while len(self.starts) < wanted:
-            self.arrived.clear()
-            await asyncio.wait_for(self.arrived.wait(), 60)
-        return sorted(self.starts.values())[:wanted]
-
-
-@asynccontextmanager
-async def _hosts(kind: str, url: str) -> AsyncIterator[_Hosts]:
-    command = [sys.executable, "-m", "benchmarks.contenders.wires", kind, url]
-    found = _Hosts([_start([*command, f"host{n}"]) for n in range(_HOSTS)], {}, asyncio.Event())
-    loop = asyncio.get_running_loop()
-
-    def read(process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            number, at = line.split()
-            found.starts[int(number)] = float(at)
-            loop.call_soon_threadsafe(found.arrived.set)
-
-    readers = [asyncio.create_task(asyncio.to_thread(read, process)) for process in found.processes]
-    try:
-        yield found
-    finally:
-        for process in found.processes:
-            process.kill()
-        await asyncio.gather(*readers)
-        for process in found.processes:
-            process.wait()
 
 
 async def _latency(server: Server, kind: str, samples: int) -> list[float]:
-    async with _queue(server, kind) as (url, add, _), _hosts(kind, url) as hosts:
+    async with queue(server, kind) as (url, add, _), hosts(kind, url) as at_work:
         first = 1_000_000
         for n in range(5):
             await add(first + n)
-            await hosts.start_of(first + n)
+            await at_work.start_of(first + n)
         delays = []
         for number in range(first + 100, first + 100 + samples):
             await asyncio.sleep(_PAUSE)
-            began = time.monotonic()
-            await add(number)
-            delays.append(await hosts.start_of(number) - began)
+            began = await add(number)
+            delays.append(await at_work.start_of(number) - began)
         return delays
 
 
 async def _drain(server: Server, kind: str, *, fill: int, count: int) -> float:
     """Return how many jobs per second start, of a queue that was full before the hosts came."""
-    async with _queue(server, kind) as (url, _, add_many):
+    async with queue(server, kind) as (url, _, add_many):
         await add_many(fill)
         _analyze(url)
-        async with _hosts(kind, url) as hosts:
-            starts = await hosts.count(count)
+        async with hosts(kind, url) as at_work:
+            starts = await at_work.count(count)
         return (len(starts) - 1) / (starts[-1] - starts[0])
 
 
 async def _other_lane(server: Server, backlog: int, samples: int) -> list[float]:
     """Measure starts in one lane while hosts work through a long queue in another, which has a limit."""
-    async with _queue(server, "errands") as (url, _, add_many):
+    async with queue(server, "errands") as (url, _, add_many):
         fleet = PostgresFleet(url)
         await fleet.set_lane("bulk", 4)
         await add_many(backlog)
         _analyze(url)
-        async with _hosts("errands", url) as hosts:
-            await hosts.count(10)
+        async with hosts("errands", url) as at_work:
+            await at_work.count(10)
             delays = []
             for number in range(1_000_000, 1_000_000 + samples):
                 await asyncio.sleep(_PAUSE)
                 began = time.monotonic()
-                await fleet.offer(_placed(number, lane="other"))
-                delays.append(await hosts.start_of(number) - began)
+                await fleet.offer(placed(number, lane="other"))
+                delays.append(await at_work.start_of(number) - began)
         await fleet.close()
         return delays
 
 
+async def _lane_of_seven(server: Server, jobs: int) -> int:
+    """Return how many runs of a lane four hosts had at once, as they themselves count."""
+    async with queue(server, "errands") as (url, _, add_many):
+        fleets = [PostgresFleet(url) for _ in range(4)]
+        await fleets[0].set_lane("bulk", _WIDTH)
+        now, most, ended = 0, 0, 0
+        is_over = asyncio.Event()
+
+        async def carry_out(fleet: PostgresFleet, host: str, epoch: int, taken: Taken) -> None:
+            nonlocal now, most, ended
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.02)
+            now -= 1
+            assert await fleet.finish(
+                taken.number, attempt=taken.attempt, host=host, epoch=epoch, outcome={"exit": 0}
+            )
+            ended += 1
+            if ended == jobs:
+                is_over.set()
+
+        async def work(fleet: PostgresFleet, name: str) -> None:
+            facts = HostFacts(id=name, name=name, labels=(), slots=4, version="1", boot="1")
+            lease = await fleet.join(facts)
+            async with asyncio.TaskGroup() as group:
+                async for taken in fleet.taken(host=facts):
+                    group.create_task(carry_out(fleet, name, lease.epoch, taken))
+
+        await add_many(jobs)
+        _analyze(url)
+        working = [asyncio.create_task(work(fleet, f"host{n}")) for n, fleet in enumerate(fleets)]
+        await asyncio.wait_for(is_over.wait(), 300)
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        for fleet in fleets:
+            await fleet.close()
+        return most
+
+
 async def _cancel(server: Server, samples: int) -> list[float]:
     """Measure how long it takes until the host of a run has the order to end it."""
-    async with _queue(server, "errands") as (url, _, _many):
-        from errands.ports.fleet import HostFacts
-
+    async with queue(server, "errands") as (url, _, _many):
         home, host = PostgresFleet(url), PostgresFleet(url)
         facts = HostFacts(id="host", name="host", labels=(), slots=8, version="1", boot="1")
         lease = await host.join(facts)
         changes, runs = host.changes(home="host"), host.taken(host=facts)
         delays = []
         for number in range(samples):
-            fleet_number = await home.offer(_placed(number))
+            fleet_number = await home.offer(placed(number))
             assert (await anext(runs)).number == fleet_number
             began = time.monotonic()
             await home.cancel("home", f"default{number}", grace=1)
