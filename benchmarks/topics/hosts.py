@@ -233,7 +233,7 @@ async def _cancel(server: Server, samples: int) -> list[float]:
             await host.finish(
                 fleet_number, attempt=1, host="host", epoch=lease.epoch, outcome={"stop": "cancel"}
             )
-        await changes.aclose()  # type: ignore[attr-defined]
+        await changes.aclose()
         await runs.aclose()  # type: ignore[attr-defined]
         await home.close()
         await host.close()

@@ -10,7 +10,7 @@ import psycopg
 
 from errands.hosts.fleet import PostgresFleet
 from errands.hosts.turns import FIELDS, TURN
-from errands.ports.fleet import HostFacts, Orders, Placed, PlacedView, Taken
+from errands.ports.fleet import FoundRun, HostFacts, Orders, Placed, Taken
 from tests.postgres import Server
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Fleet:
         lease = await fleet.join(its)
         return Host(fleet, its, lease.epoch)
 
-    async def look(self, key: str) -> PlacedView:
+    async def look(self, key: str) -> FoundRun:
         (view,) = await self.fleet.find(key)
         return view
 

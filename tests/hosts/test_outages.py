@@ -178,7 +178,7 @@ async def test_offers_and_changes_go_on_within_five_seconds_of_a_restart(
                     assert await host.finish(run.number)
 
     async def watch() -> None:
-        async with aclosing(fleet.fleet.changes(home=HOME)) as changes:  # type: ignore[type-var]
+        async with aclosing(fleet.fleet.changes(home=HOME)) as changes:
             async for _ in changes:
                 woken.append(time.monotonic())
 

@@ -179,12 +179,12 @@ async def test_a_home_learns_of_every_change_that_concerns_it(fleet: Fleet) -> N
         await anext(there)
     finally:
         implementation.POLL = poll
-        await home.aclose()  # type: ignore[attr-defined]
-        await there.aclose()  # type: ignore[attr-defined]
+        await home.aclose()
+        await there.aclose()
 
 
 async def test_a_home_looks_now_and_then_without_being_told(fleet: Fleet) -> None:
     changes = fleet.fleet.changes(home=HOME)
     for _ in range(4):
         await anext(changes)
-    await changes.aclose()  # type: ignore[attr-defined]
+    await changes.aclose()

@@ -12,12 +12,12 @@ from errands.hosts import schema
 from errands.hosts.connections import Connections
 from errands.hosts.turns import FIELDS, Turns
 from errands.model.errors import BadValue, FleetUnreachable
-from errands.ports.fleet import HostView, Lease, Orders, Piece, PlacedView, Stop, Taken
+from errands.ports.fleet import FoundRun, HostView, Lease, Orders, Piece, PlacedView, Request, Stop, Taken
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 
-    from errands.ports.fleet import HostFacts, Placed
+    from errands.ports.fleet import HostFacts, Placed, Wish
 
 POLL = 1.0  # seconds: what a lost notification costs
 _QUEUE_BYTES = 32  # as fleet.queue_of has it
@@ -123,8 +123,10 @@ class PostgresFleet:
     async def results(self, home: str) -> list[PlacedView]:
         return _views(await self._connections.rows(f"select {_VIEW} from fleet.results(%s)", home))
 
-    async def acknowledge(self, home: str, keys: Sequence[str]) -> None:
-        await self._connections.rows("select fleet.acknowledge(%s, %s)", home, list(keys))
+    async def acknowledge(self, home: str, keys: Sequence[str], *, continued: Sequence[str] = ()) -> None:
+        await self._connections.rows(
+            "select fleet.acknowledge(%s, %s, %s)", home, list(keys), list(continued)
+        )
 
     async def follow(self, number: int, *, seconds: float) -> None:
         await self._connections.rows("select fleet.follow(%s, %s)", number, seconds)
@@ -204,7 +206,7 @@ class PostgresFleet:
         self._turns.forget(number)
         return accepted
 
-    async def changes(self, *, home: str) -> AsyncIterator[None]:
+    async def changes(self, *, home: str) -> AsyncGenerator[None]:
         woken = asyncio.Event()
         woken.set()
         channel = f"fleet#{_md5(home)}"
@@ -223,8 +225,27 @@ class PostgresFleet:
 
     # Any home
 
-    async def find(self, task_or_run: str) -> list[PlacedView]:
-        return _views(await self._connections.rows(f"select {_VIEW} from fleet.find(%s)", task_or_run))
+    async def find(self, beginning: str) -> list[FoundRun]:
+        found = await self._connections.records("select * from fleet.find(%s)", (beginning,))
+        return [FoundRun(**row) for row in found]
+
+    async def request(self, home: str, task: str, wish: Wish, *, author: str, body: Mapping[str, Any]) -> int:
+        return int(
+            await self._connections.one(
+                "select fleet.request(%s, %s, %s, %s, %s)", home, task, wish, Jsonb(dict(body)), author
+            )
+        )
+
+    async def reply_to(self, request: int) -> str | None:
+        found: str | None = await self._connections.one("select fleet.reply_to(%s)", request)
+        return found
+
+    async def requests(self, home: str) -> list[Request]:
+        found = await self._connections.records("select * from fleet.requests_of(%s)", (home,))
+        return [Request(**row) for row in found]
+
+    async def reply(self, home: str, request: int, reply: str) -> None:
+        await self._connections.rows("select fleet.reply(%s, %s, %s)", home, request, reply)
 
     async def placed(self, *, limit: int) -> list[PlacedView]:
         return _views(await self._connections.rows(f"select {_VIEW} from fleet.placed(%s)", limit))

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _TABLES = "tables.sql"
-_FUNCTIONS = ("admission.sql", "hosts.sql", "runs.sql", "turns.sql", "loss.sql", "output.sql", "rights.sql")
+_FUNCTIONS = (
+    "admission.sql",
+    "hosts.sql",
+    "runs.sql",
+    "turns.sql",
+    "loss.sql",
+    "output.sql",
+    "anywhere.sql",
+    "rights.sql",
+)
 # What a version changed in the tables of the one before; its functions simply replace those before.
 _UPGRADES: dict[int, str] = {}
 _LOCK = 7203331

@@ -51,9 +51,13 @@ class NotFound(ErrandsError):
     exit_code = 3
 
 
-def unknown_task(task_id: str) -> NotFound:
+class UnknownTask(NotFound):
+    """No task of this home has that id; in a fleet, another home may have it."""
+
+
+def unknown_task(task_id: str) -> UnknownTask:
     """Return the error about an id or prefix that no task has."""
-    return NotFound(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
+    return UnknownTask(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
 
 
 class Ambiguous(NotFound):

@@ -66,4 +66,21 @@ BREAKAGES = [
         new='        policy="again",\n',
         test="scenarios/test_hosts_crashes.py::test_a_lost_host_is_given_up_and_only_what_may_run_again_does",
     ),
+    Breakage(
+        "X12",
+        "a task of another home counts as over when its first try has failed",
+        file="engine/fleet/far_task.py",
+        old="    if run.acked:\n        return not run.goes_on\n",
+        new="    if run.acked:\n        return True\n",
+        test="scenarios/test_hosts_anywhere.py::test_a_task_that_is_tried_again_is_awaited_to_its_last_try",
+        fails_with="AssertionError",
+    ),
+    Breakage(
+        "L21",
+        "a request of another home is answered and not carried out",
+        file="engine/fleet/home_side.py",
+        old='            self._engine.cancel([task.id], by=f"{FLEET} {request.author}")\n',
+        new="",
+        test="scenarios/test_hosts_anywhere.py::test_a_task_that_waits_for_approval_says_where_it_is_approved",
+    ),
 ]

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from errands.engine.fleet.far_task import FOLLOWED
 from errands.engine.fleet.placed_run import key_of, placed
 from errands.engine.log_header import log_header
+from errands.model.approval import FLEET
+from errands.model.errors import ErrandsError, NotFound, StoreError
 from errands.model.record import evolve
 from errands.ports.fleet import placement
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.fleet import Fleet, PlacedView
+    from errands.ports.fleet import Fleet, PlacedView, Request
     from errands.ports.fleet.membership import Membership
 
     class Mirror(Protocol):
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
 
 LOST_HOST = "its host was lost"  # the event of a run that another host begins anew
-FOLLOWED = 60.0  # seconds for which output is asked for at a time
+REQUESTS = 0.5  # seconds between two looks at what other homes want
 ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
 
 
@@ -63,6 +66,7 @@ class HomeSide:
         self._cancelled: set[str] = set()
         self._mirrors: dict[tuple[str, int], Mirror] = {}
         self._followed: dict[int, float] = {}
+        self._next_requests = 0.0
 
     @property
     def is_waiting(self) -> bool:
@@ -76,6 +80,7 @@ class HomeSide:
 
     async def work(self) -> None:
         """Offer what was claimed, pass on what is cancelled, and record what the fleet knows."""
+        await self._answer_requests()
         running = {key_of(run): (task, run) for task, run in self._engine.running() if task.host}
         for key, (task, run) in running.items():
             if key not in self._offered:
@@ -87,6 +92,7 @@ class HomeSide:
         self._offered &= running.keys()
         self._cancelled &= running.keys()
         recorded: list[str] = []
+        continued: list[str] = []
         results = await self._fleet.results(self._me.id)
         self._note_losses(running, {view.key for view in results})
         for view in results:
@@ -94,11 +100,42 @@ class HomeSide:
                 await self._record(view, *running[view.key])
             elif view.state == "ended":
                 recorded.append(view.key)
+                if self._goes_on(view.task):
+                    continued.append(view.key)
             else:
                 await self._fleet.cancel(self._me.id, view.key, grace=ABANDONED_GRACE)
         if recorded:
-            await self._fleet.acknowledge(self._me.id, recorded)
+            await self._fleet.acknowledge(self._me.id, recorded, continued=continued)
         self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
+
+    def _goes_on(self, task_id: str) -> bool:
+        """Return whether a task is not over, although its run has ended."""
+        try:
+            return not self._engine.has_ended(task_id)
+        except NotFound:
+            return False
+
+    async def _answer_requests(self) -> None:
+        """Do what other homes want done with tasks that are placed; rarely, because it costs a question."""
+        now = self._engine.clock.monotonic()
+        if now < self._next_requests:
+            return
+        for request in await self._fleet.requests(self._me.id):
+            await self._fleet.reply(self._me.id, request.number, self._carry_out(request))
+        self._next_requests = now + REQUESTS
+
+    def _carry_out(self, request: Request) -> str:
+        """Do what another home asks for; return why not, or the empty text."""
+        try:
+            task = self._engine.task(request.task)
+            if not task.host:
+                return f"{request.task} is not placed on another host, so only its own home can do that"
+            self._engine.cancel([task.id], by=f"{FLEET} {request.author}")
+        except StoreError:
+            raise
+        except ErrandsError as error:
+            return str(error)
+        return ""
 
     async def _offer(self, task: Task, run: Run) -> None:
         where = placement.read(self._engine.home.run(run.id))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import asynccontextmanager
 
+from errands.engine.fleet.far_task import state_of
 from errands.engine.fleet.placed_run import LANE
 from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
 from errands.ports.fleet import membership
@@ -12,7 +14,7 @@ from errands.ports.fleet.membership import Membership, read_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from errands.engine.engine import Engine
     from errands.ports.fleet import Fleet, HostView, PlacedView
@@ -30,6 +32,17 @@ def require(home: Home) -> Membership:
     if found is None:
         raise BadValue("this home belongs to no fleet; join one: errands host join URL")
     return found
+
+
+@asynccontextmanager
+async def opened(home: Home, open_fleet: OpenFleet) -> AsyncIterator[Fleet]:
+    """Reach the fleet of a home for a while."""
+    fleet = open_fleet(require(home).address())
+    try:
+        await fleet.open()
+        yield fleet
+    finally:
+        await fleet.close()
 
 
 async def join(
@@ -94,51 +107,28 @@ async def leave(engine: Engine, open_fleet: OpenFleet, *, is_forced: bool) -> st
 
 async def drain(home: Home, open_fleet: OpenFleet, name: str | None, *, wanted: bool) -> str:
     """Let a host take no more runs, or take them again; return its name."""
-    me = require(home)
-    fleet = open_fleet(me.address())
-    try:
-        await fleet.open()
-        if not await fleet.drain(name or me.name, wanted=wanted):
+    name = name or require(home).name
+    async with opened(home, open_fleet) as fleet:
+        if not await fleet.drain(name, wanted=wanted):
             known = ", ".join(host.name for host in await fleet.hosts() if host.state in _UP)
-            raise BadValue(f"there is no host {name or me.name!r} in the fleet; there are: {known or 'none'}")
-    finally:
-        await fleet.close()
-    return name or me.name
+            raise BadValue(f"there is no host {name!r} in the fleet; there are: {known or 'none'}")
+    return name
 
 
 async def hosts(home: Home, open_fleet: OpenFleet) -> list[HostView]:
     """List the hosts of the fleet."""
-    fleet = open_fleet(require(home).address())
-    try:
-        await fleet.open()
+    async with opened(home, open_fleet) as fleet:
         return await fleet.hosts()
-    finally:
-        await fleet.close()
 
 
 async def placed(home: Home, open_fleet: OpenFleet, *, limit: int) -> list[tuple[PlacedView, str, str]]:
     """List what is placed in the whole fleet, newest first: each with the name of its home and its state."""
-    fleet = open_fleet(require(home).address())
-    try:
-        await fleet.open()
+    async with opened(home, open_fleet) as fleet:
         names = {host.id: host.name for host in await fleet.hosts()}
         return [
-            (each, names.get(each.home, each.home), state_of(each))
+            (each, names.get(each.home, each.home), state_of(each.outcome, is_taken=each.state == "taken"))
             for each in await fleet.placed(limit=limit)
         ]
-    finally:
-        await fleet.close()
-
-
-def state_of(view: PlacedView) -> str:
-    """Return the state of a placed run, in the word for a task."""
-    if view.outcome is None:
-        return "running" if view.state == "taken" else "pending"
-    if "ask" in view.outcome:
-        return "proposed"
-    if view.outcome.get("stop") == "cancel":
-        return "cancelled"
-    return "completed" if str(view.outcome.get("code")) == "0" else "failed"
 
 
 def _checked(name: str) -> str:

@@ -13,6 +13,7 @@ from errands.model.errors import BadValue
 from errands.model.limits import LIMITS
 from errands.model.options.draft import Draft
 from errands.model.task import PRIORITIES
+from errands.model.trigger import recurring
 from errands.ports.home import Home
 
 TYPE_CHECKING = False
@@ -79,7 +80,15 @@ def _body(task: Task, placement: Placement, name: str) -> dict[str, Any]:
         "consent": "none" if placement.digest else _consent(task.approved_by),
         "approved_by": task.approved_by or "",
         "digest": placement.digest,
+        "goes_on": _goes_on(task),
     }
+
+
+def _goes_on(task: Task) -> str:
+    """Return after which ends of a run the task may go on, for those who wait for it elsewhere."""
+    if recurring(task.trigger) is not None:
+        return "always"
+    return "failed" if task.limits.retries else "never"
 
 
 def _plain(command: tuple[str, ...] | str) -> list[str] | str:

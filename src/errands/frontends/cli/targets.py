@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from errands.frontends.cli.context import Context
+    from errands.frontends.cli.fleet_tasks import FleetTasks
     from errands.frontends.cli.parser import Arguments
+    from errands.model.errors import UnknownTask
     from errands.model.view import View
 
 MOST_NAMED = 5
@@ -57,6 +59,17 @@ def resolved(context: Context, beginning: str) -> str:
         others = f"{len(error.ids) - 1} other" + ("s" if len(error.ids) > 2 else "")
         context.note(f"{beginning!r} is taken for {view.id}, {state_word(view)}; it matches {others}")
         return view.id
+
+
+def fleet_tasks(context: Context, error: UnknownTask) -> FleetTasks:
+    """Return the verbs for a task of another home; if this home has no fleet, raise the error."""
+    import os
+
+    if not os.path.exists(context.home.fleet):
+        raise error
+    from errands.frontends.cli.fleet_tasks import FleetTasks
+
+    return FleetTasks(context, error)
 
 
 def fitting_task(context: Context, beginning: str, fits: Callable[[View], bool]) -> str:

@@ -191,6 +191,7 @@ begin
     if c.cleaned < clock_timestamp() - interval '1 minute' then
         update fleet.clock set cleaned = clock_timestamp();
         delete from fleet.runs where acked and ended < clock_timestamp() - c.kept;
+        delete from fleet.requests where reply is not null and made < clock_timestamp() - c.kept;
         delete from procrastinate_jobs j where not exists (
             select from fleet.runs where job = j.id and state = 'offered'
         );

@@ -217,12 +217,10 @@ create or replace function fleet.results(its_home text) returns setof fleet.plac
     select * from fleet.placements where home = its_home and state in ('taken', 'ended') and not acked order by place
 $$;
 
-create or replace function fleet.acknowledge(its_home text, keys text[]) returns void language sql as $$
-    update fleet.runs set acked = true where home = its_home and key = any (keys) and state = 'ended'
-$$;
-
-create or replace function fleet.find(task_or_key text) returns setof fleet.placements language sql stable as $$
-    select * from fleet.placements where task = task_or_key or key = task_or_key order by place desc
+-- Note that a home has recorded these ends, and which of their tasks go on after them.
+create or replace function fleet.acknowledge(its_home text, keys text[], continued text[]) returns void language sql as $$
+    update fleet.runs set acked = true, goes_on = key = any (continued)
+    where home = its_home and key = any (keys) and state = 'ended'
 $$;
 
 create or replace function fleet.placed(most integer) returns setof fleet.placements language sql stable as $$

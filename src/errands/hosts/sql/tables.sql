@@ -66,6 +66,7 @@ create table fleet.runs (
     outcome jsonb,
     ended timestamptz,
     acked boolean not null default false,
+    goes_on boolean not null default false, -- whether its task does, as its home said when it acknowledged the end
     unique (home, key),
     check ((state = 'taken') <= (host is not null and epoch is not null)),
     check ((state = 'ended') = (outcome is not null))
@@ -76,7 +77,7 @@ create index taken_runs on fleet.runs (host) where state = 'taken';
 create index results on fleet.runs (home) where state in ('taken', 'ended') and not acked;
 create index kept_runs on fleet.runs (ended) where acked;
 create index runs_by_place on fleet.runs (place);
-create index runs_by_task on fleet.runs (task);
+create index runs_by_task on fleet.runs (task collate "C");
 create index runs_by_key on fleet.runs (key);
 
 -- Output: a tail is replaced by the next one, the rest stays within bounds (see output.sql).
@@ -88,3 +89,16 @@ create table fleet.chunks (
     is_tail boolean not null,
     primary key (number, attempt, start)
 );
+
+-- What other homes want done with a task; its own home does it, and answers.
+create table fleet.requests (
+    number bigint primary key generated always as identity,
+    home text not null,
+    task text not null,
+    wish text not null check (wish in ('cancel')),
+    body jsonb not null,
+    author text not null,
+    made timestamptz not null default clock_timestamp(),
+    reply text
+);
+create unique index open_requests on fleet.requests (home, task, wish) where reply is null;

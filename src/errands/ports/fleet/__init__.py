@@ -15,7 +15,7 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
     from typing import Any, Literal, Protocol
 
     from errands.model.limits import OnLoss
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     LossPolicy = OnLoss
     PlacedState = Literal["queued", "offered", "taken", "ended"]
     HostState = Literal["up", "draining", "gone"]
+    Wish = Literal["cancel"]
 
     class Fleet(Protocol):
         """Every method raises `FleetUnreachable` if there is no answer in time; asking again does no harm."""
@@ -77,8 +78,11 @@ if TYPE_CHECKING:
         async def results(self, home: str) -> list[PlacedView]:
             """List the runs of a home that started or ended, as long as their end is not acknowledged."""
 
-        async def acknowledge(self, home: str, keys: Sequence[str]) -> None:
-            """Note that the home has recorded these ends; the fleet may forget them."""
+        async def acknowledge(self, home: str, keys: Sequence[str], *, continued: Sequence[str] = ()) -> None:
+            """Note that the home has recorded these ends; the fleet may forget them.
+
+            `continued` are those among them after which their task goes on, such as one that is retried.
+            """
 
         async def follow(self, number: int, *, seconds: float) -> None:
             """Ask for the output of a run as it is printed, for a while."""
@@ -131,7 +135,7 @@ if TYPE_CHECKING:
             Where the run's policy allows it, a host begins it anew.
             """
 
-        def changes(self, *, home: str) -> AsyncIterator[None]:
+        def changes(self, *, home: str) -> AsyncGenerator[None]:
             """Yield whenever something for this home may be waiting: results, orders.
 
             It yields now and then without a reason as well, so that nothing waits for ever.
@@ -139,8 +143,25 @@ if TYPE_CHECKING:
 
         # Any home
 
-        async def find(self, task_or_run: str) -> list[PlacedView]:
-            """Return the placed runs whose task or key has this id, in any home, newest first."""
+        async def find(self, beginning: str) -> list[FoundRun]:
+            """Return the runs whose task's id begins like this, or whose key is this, newest first."""
+
+        async def request(
+            self, home: str, task: str, wish: Wish, *, author: str, body: Mapping[str, Any]
+        ) -> int:
+            """Ask the home that has a task to do something with it; return the number of the request.
+
+            A home that is out of touch does it when it is back. Asking again does not ask twice.
+            """
+
+        async def reply_to(self, request: int) -> str | None:
+            """Return the answer to a request: empty if it was done, else why not; None: not yet answered."""
+
+        async def requests(self, home: str) -> list[Request]:
+            """List what other homes want of this one, oldest first."""
+
+        async def reply(self, home: str, request: int, reply: str) -> None:
+            """Answer a request of another home, as `reply_to` returns it."""
 
         async def placed(self, *, limit: int) -> list[PlacedView]:
             """List what is placed in the whole fleet, newest first."""
@@ -257,6 +278,44 @@ class PlacedView:
     lane: str
     view: Mapping[str, Any]
     outcome: Mapping[str, Any] | None
+
+
+@record
+class FoundRun:
+    """A placed run as any home sees it: a view of it, what its host got, and what is known about its home.
+
+    `acked` means that its home has recorded its end, and `goes_on` that its task was not over by that.
+    `ended` is the seconds since it ended.
+    """
+
+    number: int
+    home: str
+    key: str
+    task: str
+    state: PlacedState
+    attempt: int
+    host: str
+    selector: str
+    lane: str
+    view: Mapping[str, Any]
+    outcome: Mapping[str, Any] | None
+    body: Mapping[str, Any]
+    home_name: str
+    home_is_up: bool
+    acked: bool
+    goes_on: bool
+    ended: float | None
+
+
+@record
+class Request:
+    """What another home wants done with a task of this one; `author` is the name of that home."""
+
+    number: int
+    task: str
+    wish: Wish
+    body: Mapping[str, Any]
+    author: str
 
 
 @record

@@ -51,7 +51,7 @@ def attach(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
             from errands.frontends.cli.verbs.wait import report
 
             return report(context, wait_for(context, [view.id]), as_objects=True, quiet=False)
-        output = Bare() if arguments.raw else OutputFilter(context, view)
+        output = Bare() if arguments.raw else OutputFilter(context, context.engine.mask(view.id))
         if person:
             with KeyPresses() as presses:
                 code = _follow_keys(context, view, run_id, output, presses, is_quiet=arguments.quiet)

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.model.text import mask
+    from errands.model.text.mask import Mask
     from errands.model.view import View
     from errands.ports.output import Piece
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 class OutputFilter:
     """Prints output to standard output, piece by piece."""
 
-    def __init__(self, context: Context, view: View) -> None:
+    def __init__(self, context: Context, masking: Mask) -> None:
         # On a terminal a carriage return may redraw its own line, which is how progress bars look right.
         self._clean = Stream(colour=context.look.colour, overwrite=sys.stdout.isatty())
-        self._masking = context.engine.mask(view.id)
+        self._masking = masking
         self._mask: mask.Stream | None = None  # until the first piece says what stands before it
         self._open_line = False
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
-from errands.frontends.cli.targets import BATCH, chosen, newest_task
+from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task
+from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
 from errands.text.describe import ending_line, now
 
@@ -19,9 +20,18 @@ if TYPE_CHECKING:
 
 def cancel(context: Context, arguments: Arguments) -> int:
     if arguments.id or arguments.batch is not None:
-        ids = chosen(context, arguments)
+        try:
+            ids = chosen(context, arguments)
+        except UnknownTask as error:
+            return fleet_tasks(context, error).cancel(
+                arguments, context.engine.resolve, lambda ids: _cancel(context, arguments, ids)
+            )
     else:
         ids = [newest_task(context, OPEN, "to cancel", own=True)]
+    return _cancel(context, arguments, ids)
+
+
+def _cancel(context: Context, arguments: Arguments, ids: list[str]) -> int:
     before = {each: not context.engine.has_ended(each) for each in ids}
     if arguments.batch is not None:
         # In a batch, only live tasks are cancelled.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
-from errands.frontends.cli.targets import newest_task, resolved
-from errands.model.errors import NotFound
+from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
+from errands.model.errors import NotFound, UnknownTask
 from errands.model.states import ENDED
 from errands.model.text.sanitise import line
 from errands.text.describe import now, waits_for
@@ -35,14 +35,17 @@ def logs(context: Context, arguments: Arguments) -> int:
 
 def _logs(context: Context, arguments: Arguments, given: str) -> None:
     beginning, dot, number = given.partition(".")
-    view = context.engine.get(resolved(context, beginning))
+    try:
+        view = context.engine.get(resolved(context, beginning))
+    except UnknownTask as error:
+        return fleet_tasks(context, error).logs(given, arguments)
     given = f"{view.id}{dot}{number}"
     run = _run(context, view, given)
     if not run.number:
         raise NotFound(f"{view.id} has not run yet: {_unrun(view)}  (errands show {view.id})")
     if arguments.json:
         return _as_json(context, view, run, arguments)
-    output = Bare() if arguments.raw else OutputFilter(context, view)
+    output = Bare() if arguments.raw else OutputFilter(context, context.engine.mask(view.id))
     try:
         offset = arguments.offset or 0
         if arguments.tail is not None:

@@ -98,7 +98,7 @@ def _follow_run(context: Context, view: View, *, is_shown: bool) -> int:
     from errands.model.view import run_exit_code
 
     if is_shown:
-        output = OutputFilter(context, view)
+        output = OutputFilter(context, context.engine.mask(view.id))
         try:
             follow(context, view.latest.id, output)
         finally:

@@ -8,8 +8,8 @@ from errands.engine.task_facts import task_facts
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb, whole
-from errands.frontends.cli.targets import newest_task, resolved
-from errands.model.errors import NotFound
+from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
+from errands.model.errors import NotFound, UnknownTask
 from errands.model.record import evolve
 from errands.model.text.duration import spoken
 from errands.text import Cell, Column, facts, rule, state_cell, table
@@ -43,7 +43,10 @@ EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 def show(context: Context, arguments: Arguments) -> int:
     given = newest_task(context, (), "yet") if arguments.id is None else arguments.id
     name, _, number = given.partition(".")
-    view = context.engine.get(resolved(context, name))
+    try:
+        view = context.engine.get(resolved(context, name))
+    except UnknownTask as error:
+        return fleet_tasks(context, error).show(given, arguments)
     if number:
         view = of_run(context, view, number)
     piece = context.engine.tail(view.latest.id if number else view.id, arguments.lines)

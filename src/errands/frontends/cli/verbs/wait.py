@@ -7,7 +7,8 @@ import sys
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
-from errands.frontends.cli.targets import BATCH, chosen, newest_task, resolved
+from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task, resolved
+from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
 from errands.model.view import exit_code
@@ -31,10 +32,21 @@ if TYPE_CHECKING:
 
 def wait(context: Context, arguments: Arguments) -> int:
     if arguments.id or arguments.batch is not None:
-        ids = chosen(context, arguments, lambda each: resolved(context, each))
+        try:
+            ids = chosen(context, arguments, lambda each: resolved(context, each))
+        except UnknownTask as error:
+            return fleet_tasks(context, error).wait(
+                arguments,
+                lambda each: resolved(context, each),
+                lambda each, left: _wait(context, arguments, [each], left),
+            )
     else:
         ids = [_newest(context)]
     timeout = None if arguments.timeout is None else arguments.timeout.total_seconds()
+    return _wait(context, arguments, ids, timeout)
+
+
+def _wait(context: Context, arguments: Arguments, ids: list[str], timeout: float | None) -> int:
     # A line that redraws itself is for people; a script reads one line per task at the end.
     live_line = (
         LiveLine(context) if sys.stderr.isatty() and not arguments.json and not arguments.quiet else None

@@ -1,0 +1,366 @@
+"""Tasks of other homes: show, logs, wait and cancel for an id that is unknown here but known to the fleet.
+
+Only a home that belongs to a fleet comes here, and only for such an id, so nobody else pays for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from contextlib import aclosing, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from errands.engine.fleet import far_task, member
+from errands.frontends.cli.live.output_filter import Bare, OutputFilter
+from errands.frontends.cli.parser import Usage
+from errands.model.errors import FleetUnreachable, IllegalMove, UnknownTask
+from errands.model.text.duration import spoken
+from errands.model.text.mask import Mask
+from errands.model.text.sanitise import line
+from errands.model.view import STILL_LIVE
+from errands.ports.output import Piece
+from errands.text import facts, rule, state_cell
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from typing import Any, TypeVar
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.ports.fleet import Fleet, FoundRun
+
+    T = TypeVar("T")
+
+PACE = 0.1  # seconds between two looks, however much happens in a home
+REPLIES = 5.0  # seconds in which a home that is in touch answers
+
+
+class FleetTasks:
+    """`unknown` is what is said about an id that the fleet does not know either."""
+
+    def __init__(self, context: Context, unknown: UnknownTask) -> None:
+        self._context = context
+        self._unknown = unknown
+
+    def show(self, given: str, arguments: Arguments) -> int:
+        async def read(fleet: Fleet) -> tuple[FoundRun, list[tuple[int, bytes]]]:
+            run = await self._find(fleet, given)
+            return run, await far_task.output(fleet, run)
+
+        run, pieces = self._ask(read)
+        context, look = self._context, self._context.look
+        count = context.config.runs.tail_lines if arguments.lines is None else arguments.lines
+        tail = _last_lines(pieces, count)
+        shown = _mask(run).output(
+            tail.content, before=tail.before, after=b"", colour=look.colour and not arguments.json
+        )
+        if arguments.json:
+            context.print_json({**_flat(run), "output_tail": shown})
+            return 0
+        state = state_cell(far_task.word(run), look)
+        name = run.task if "." not in given else far_task.run_id(run)
+        context.say(f"{look.paint(name, 'bold')}  {look.paint(state.text, state.colour)}")
+        context.say(*facts(_pairs(run), look))
+        lines = shown.rstrip("\n").split("\n") if shown.strip("\n") else []
+        if lines:
+            last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
+            context.say("", rule(f"{last} of output", look), *lines, rule("", look))
+            more = look.command("logs -f" if run.outcome is None else "logs")
+            context.say(look.paint(f"full output: {more} {run.task}", "dim"))
+        return 0
+
+    def logs(self, given: str, arguments: Arguments) -> None:
+        async def read(fleet: Fleet) -> None:
+            run = await self._find(fleet, given)
+            output = Bare() if arguments.raw else OutputFilter(self._context, _mask(run))
+            offset = arguments.offset or 0
+            pieces = await far_task.output(fleet, run, offset)
+            if arguments.tail is not None:
+                piece = _last_lines(pieces, arguments.tail)
+            else:
+                piece = _joined(pieces, offset)
+            if arguments.json:
+                return self._print_piece(run, piece)
+            try:
+                if run.state in ("queued", "offered"):
+                    self._context.note(f"{run.task} has not started: it waits for {line(run.selector)}")
+                if arguments.tail is not None:
+                    output.show(piece)
+                    offset = piece.next_offset
+                else:
+                    offset = _print(output, pieces, offset)
+                if arguments.follow:
+                    await self._follow(fleet, run, output, offset)
+            finally:
+                output.close()
+
+        self._ask(read)
+
+    def wait(
+        self,
+        arguments: Arguments,
+        resolve: Callable[[str], str],
+        wait_here: Callable[[str, float | None], int],
+    ) -> int:
+        """Wait for tasks of other homes, and then for those of this one; return their exit code."""
+        if arguments.any or arguments.batch is not None:
+            raise Usage("--any and --batch are for tasks of this home; leave out those of other homes")
+        own, far = self._split(arguments.id, resolve)
+        limit = None if arguments.timeout is None else time.monotonic() + arguments.timeout.total_seconds()
+        try:
+            runs = self._ask(lambda fleet: self._wait(fleet, far, limit))
+        except KeyboardInterrupt:
+            self._context.note("stopped waiting; what was waited for continues")
+            return 130
+        codes = {given: far_task.exit_code(run) for given, run in zip(far, runs, strict=True)}
+        for run in runs:
+            self._report(run, arguments)
+        for given, task_id in own.items():
+            codes[given] = wait_here(task_id, None if limit is None else max(0.0, limit - time.monotonic()))
+        ordered = [codes[given] for given in dict.fromkeys(arguments.id)]
+        return STILL_LIVE if STILL_LIVE in ordered else next((code for code in ordered if code), 0)
+
+    def cancel(
+        self, arguments: Arguments, resolve: Callable[[str], str], cancel_here: Callable[[list[str]], int]
+    ) -> int:
+        """Cancel tasks of other homes, and then those of this one."""
+        if arguments.batch is not None:
+            raise Usage("--batch is for tasks of this home; leave out those of other homes")
+        own, far = self._split(arguments.id, resolve)
+        self._ask(lambda fleet: self._cancel(fleet, far, arguments))
+        return cancel_here(list(own.values())) if own else 0
+
+    # What they need
+
+    def _ask(self, work: Callable[[Fleet], Coroutine[Any, Any, T]]) -> T:
+        async def asked() -> T:
+            async with member.opened(self._context.home, self._context.bootstrap.open_fleet) as fleet:
+                return await work(fleet)
+
+        try:
+            return asyncio.run(asked())
+        except FleetUnreachable as error:
+            # A follower who was cut off has seen output: it is not the id that is in doubt then.
+            raise FleetUnreachable(
+                f"no task of this home has that id, and {error}; try again later"
+            ) from None
+
+    async def _find(self, fleet: Fleet, given: str) -> FoundRun:
+        try:
+            return await far_task.find(fleet, given)
+        except UnknownTask:
+            raise self._unknown from None
+
+    def _split(
+        self, given: tuple[str, ...], resolve: Callable[[str], str]
+    ) -> tuple[dict[str, str], list[str]]:
+        """Return the ids of this home, by what was given, and what is left for the fleet."""
+        own: dict[str, str] = {}
+        far: list[str] = []
+        for each in dict.fromkeys(given):
+            try:
+                own[each] = resolve(each)
+            except UnknownTask as error:
+                self._unknown = error
+                far.append(each)
+        return own, far
+
+    async def _looks(self, fleet: Fleet, run: FoundRun, name: str) -> AsyncGenerator[FoundRun]:
+        """Yield a run, or the newest of a task, whenever something of its home may have changed.
+
+        A fleet that cannot be reached for a while is waited for.
+        """
+        has_said = False
+        async with aclosing(fleet.changes(home=run.home)) as changes:
+            async for _ in changes:
+                try:
+                    run = await self._find(fleet, name)
+                    has_said = False
+                    yield run
+                except FleetUnreachable as error:
+                    if not has_said:
+                        self._context.note(f"errands: {line(str(error))}; trying again")
+                    has_said = True
+                await asyncio.sleep(PACE)
+
+    async def _follow(self, fleet: Fleet, run: FoundRun, output: OutputFilter, offset: int) -> None:
+        """Print output as it comes, until the run ends."""
+        until, attempt = 0.0, run.attempt
+        async with aclosing(self._looks(fleet, run, far_task.run_id(run))) as looks:
+            async for found in looks:
+                if found.attempt != attempt:
+                    attempt, offset = found.attempt, 0  # another host runs it again
+                with suppress(FleetUnreachable):
+                    if time.monotonic() >= until:
+                        await fleet.follow(found.number, seconds=far_task.FOLLOWED)
+                        until = time.monotonic() + far_task.FOLLOWED / 2
+                    printed = _print(output, await far_task.output(fleet, found, offset), offset)
+                    if printed == offset:
+                        output.pause()
+                    offset = printed
+                    if found.outcome is not None:
+                        return
+
+    async def _wait(self, fleet: Fleet, given: list[str], limit: float | None) -> list[FoundRun]:
+        runs = [await self._find(fleet, each) for each in given]
+        return [await self._end(fleet, run, limit) for run in runs]
+
+    async def _end(self, fleet: Fleet, run: FoundRun, limit: float | None) -> FoundRun:
+        """Wait for the end of a task; return its newest run, which is live if the time was over before."""
+        has_said = False
+        async with aclosing(self._looks(fleet, run, run.task)) as looks:
+            async for found in looks:
+                if far_task.is_over(found) or (limit is not None and time.monotonic() >= limit):
+                    return found
+                if found.outcome is not None and not found.acked and not found.home_is_up and not has_said:
+                    has_said = True
+                    self._context.note(
+                        f"{far_task.run_id(found)} is {far_task.word(found)}; whether the task goes on is "
+                        f"decided by its home {line(found.home_name)}, which is out of touch"
+                    )
+        raise AssertionError("the changes of a fleet do not end")
+
+    async def _cancel(self, fleet: Fleet, given: list[str], arguments: Arguments) -> None:
+        author = member.require(self._context.home).name
+        for run in [await self._find(fleet, each) for each in given]:
+            request = await far_task.cancel(fleet, run, author=author)
+            if arguments.no_wait:
+                await far_task.end(fleet, run)
+                found = run
+            else:
+                found = await self._cancelled(fleet, run, request)
+            self._report(found, arguments, is_cancelled=True)
+
+    async def _cancelled(self, fleet: Fleet, run: FoundRun, request: int) -> FoundRun:
+        """Wait until nothing of a task is left, and its home has cancelled it.
+
+        If its home is out of touch, the fleet ends the run, and its home learns of it later.
+        """
+        patience, has_ended = time.monotonic() + REPLIES, False
+        async with aclosing(self._looks(fleet, run, run.task)) as looks:
+            async for found in looks:
+                with suppress(FleetUnreachable):
+                    reply = await fleet.reply_to(request)
+                    if reply:
+                        raise IllegalMove(reply)
+                    is_away = reply is None and (not found.home_is_up or time.monotonic() >= patience)
+                    if is_away and not has_ended:
+                        await far_task.end(fleet, found)
+                        has_ended = True
+                        home = f"its home {line(found.home_name)}"
+                        self._context.note(f"{home} is out of touch; it records this when it is back")
+                    elif found.outcome is not None and (is_away or reply is not None):
+                        return found
+        raise AssertionError("the changes of a fleet do not end")
+
+    def _report(self, run: FoundRun, arguments: Arguments, *, is_cancelled: bool = False) -> None:
+        """Print how a task ended, or how far it is, on one line."""
+        context, word = self._context, far_task.word(run)
+        if is_cancelled and word in ("proposed", "failed"):
+            word = "cancelled"  # there is no run now, and there will be none
+        if arguments.json:
+            context.print_json({**_flat(run), "state": word})
+        elif not getattr(arguments, "quiet", False):
+            state = state_cell(word, context.look)
+            words = f"{context.look.paint(run.task, 'bold')}  {context.look.paint(state.text, state.colour)}"
+            where = f"on {line(run.host)}" if run.host else f"waiting for {line(run.selector)}"
+            more = " · ".join(filter(None, [where, line(far_task.error_of(run))]))
+            context.say(f"{words} · {more}")
+            if word == "proposed":
+                context.say(f"approve it at its home {line(run.home_name)}: errands approve {run.task}")
+
+    def _print_piece(self, run: FoundRun, piece: Piece) -> None:
+        self._context.print_json(
+            {
+                "id": run.task,
+                "run_id": far_task.run_id(run),
+                "state": far_task.word(run),
+                "output": _mask(run).output(piece.content, before=piece.before, after=b""),
+                "offset": piece.offset,
+                "next_offset": piece.next_offset,
+                "missing": piece.missing,
+            }
+        )
+
+
+def _mask(run: FoundRun) -> Mask:
+    """Return what hides secrets: those that were given to the task, and those of this environment."""
+    import os
+
+    mask = Mask(dict(os.environ))
+    mask.add(run.body.get("env", {}))
+    return mask
+
+
+def _print(output: OutputFilter, pieces: list[tuple[int, bytes]], offset: int) -> int:
+    """Print pieces of output, and what is missing between them; return the offset after them."""
+    for start, content in pieces:
+        if start > offset:
+            output.gap(start - offset)
+        output.show(Piece(content=content, offset=start, next_offset=start + len(content)))
+        offset = start + len(content)
+    sys.stdout.flush()
+    return offset
+
+
+def _joined(pieces: list[tuple[int, bytes]], offset: int) -> Piece:
+    """Return pieces as one, from the last gap between them."""
+    first, last, content = offset, offset, b""
+    missing = 0
+    for start, more in pieces:
+        if start > last:
+            missing += start - last
+            first, content = start, b""
+        content += more
+        last = start + len(more)
+    return Piece(content=content, offset=first, next_offset=last, missing=missing)
+
+
+def _last_lines(pieces: list[tuple[int, bytes]], count: int) -> Piece:
+    whole = _joined(pieces, 0)
+    lines = whole.content.splitlines(keepends=True)
+    kept = b"".join(lines[-count:] if count else [])
+    cut = len(whole.content) - len(kept)
+    return Piece(
+        content=kept,
+        offset=whole.offset + cut,
+        next_offset=whole.next_offset,
+        before=whole.content[max(cut - 4096, 0) : cut],
+    )
+
+
+def _flat(run: FoundRun) -> dict[str, Any]:
+    """Return what scripts get about a task of another home; the names are those of a task of this one."""
+    found = None if run.outcome is None else far_task.ending(run.outcome)
+    return {
+        "id": run.task,
+        "run_id": far_task.run_id(run),
+        "kind": "remote",
+        "state": far_task.word(run),
+        "task_state": None,
+        "home": run.home_name,
+        "host": run.selector,
+        "runs_on": run.host or None,
+        "lane": run.lane,
+        "command": far_task.commands(run.body),
+        "cwd": run.body.get("cwd"),
+        "exit_code": None if found is None else found.code,
+        "signal": None if found is None else found.signal,
+        "error": far_task.error_of(run) or None,
+    }
+
+
+def _pairs(run: FoundRun) -> list[tuple[str, str]]:
+    is_asked = far_task.word(run) == "proposed"
+    return [
+        ("command", "\n".join(map(line, far_task.commands(run.body).split("\n")))),
+        ("directory", line(str(run.body.get("cwd", "")))),
+        ("home", line(run.home_name) + ("" if run.home_is_up else " (out of touch)")),
+        ("host", line(run.host) or f"waiting for {line(run.selector)}"),
+        ("lane", line(run.lane)),
+        ("result", line(far_task.error_of(run))),
+        ("ended", "" if run.ended is None else f"{spoken(timedelta(seconds=round(run.ended)))} ago"),
+        ("approve", f"at its home {line(run.home_name)}: errands approve {run.task}" if is_asked else ""),
+    ]

@@ -1,0 +1,47 @@
+-- From anywhere: what every home can see of the tasks of others, and ask of the homes that have them.
+
+-- List the runs of the tasks whose ids begin like this, or the run that has this key; newest first.
+create or replace function fleet.find(beginning text) returns table (
+    number bigint, home text, key text, task text, state text, attempt integer, host text, selector text, lane text,
+    view jsonb, outcome jsonb, body jsonb, home_name text, home_is_up boolean, acked boolean, goes_on boolean,
+    ended float8
+) language sql stable as $$
+    select r.number, r.home, r.key, r.task, r.state, r.attempt, coalesce(h.name, ''), r.selector, r.lane,
+        r.view, r.outcome, r.body, coalesce(owner.name, r.home),
+        coalesce(owner.state <> 'gone' and owner.lease_until > clock_timestamp(), false), r.acked, r.goes_on,
+        extract(epoch from clock_timestamp() - r.ended)::float8
+    from fleet.runs r
+    left join fleet.hosts h on h.id = r.host
+    left join fleet.hosts owner on owner.id = r.home
+    where (r.task collate "C" >= beginning and r.task collate "C" < beginning || '~') or r.key = beginning
+    order by r.place desc limit 100
+$$;
+
+-- Ask the home that has a task to do something with it, once until it has answered; return the request's number.
+create or replace function fleet.request(its_home text, its_task text, its_wish text, its_body jsonb, its_author text)
+returns bigint language plpgsql as $$
+declare
+    found_number bigint;
+begin
+    insert into fleet.requests (home, task, wish, body, author)
+    values (its_home, its_task, its_wish, its_body, its_author)
+    on conflict (home, task, wish) where reply is null do update set body = its_body, author = its_author
+    returning number into found_number;
+    perform fleet.wake(its_home);
+    return found_number;
+end
+$$;
+
+create or replace function fleet.requests_of(its_home text)
+returns table (number bigint, task text, wish text, body jsonb, author text) language sql stable as $$
+    select number, task, wish, body, author from fleet.requests where home = its_home and reply is null order by number
+$$;
+
+-- Answer a request: with nothing if it was done, else with why not.
+create or replace function fleet.reply(its_home text, its_number bigint, its_reply text) returns void language sql as $$
+    update fleet.requests set reply = its_reply where home = its_home and number = its_number and reply is null
+$$;
+
+create or replace function fleet.reply_to(its_number bigint) returns text language sql stable as $$
+    select reply from fleet.requests where number = its_number
+$$;

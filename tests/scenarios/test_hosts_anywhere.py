@@ -1,0 +1,124 @@
+"""A third home of a fleet, which neither has a task nor runs it, sees, awaits and cancels it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
+
+pytestmark = pytest.mark.spec("X12", "L21")
+
+
+@pytest.fixture(scope="module")
+def desk(fleet: TestFleet, laptop: FleetHome, big: FleetHome) -> FleetHome:
+    """The third home."""
+    return fleet.add("desk", "--slots", "0")
+
+
+def test_a_task_of_another_home_is_shown_and_awaited(laptop: FleetHome, desk: FleetHome) -> None:
+    task = laptop.submit("gpu", "echo said $WORD; exit 3", "--env", "WORD=it", "--env", "API_TOKEN=hid-7Qx")
+
+    assert desk.wait(task) == 3
+
+    assert laptop.wait(task) == 3
+    assert desk.say("logs", task) == "said it\n"
+    assert desk.say("logs", task[:-2]) == "said it\n"
+    shown = json.loads(desk.say("show", task, "--json"))
+    assert (shown["state"], shown["exit_code"], shown["home"]) == ("failed", 3, "laptop")
+    assert (shown["runs_on"], shown["host"], shown["output_tail"]) == ("big", "gpu", "said it\n")
+    text = desk.say("show", task)
+    assert "exit code 3" in text
+    assert "said it" in text
+    assert "hid-7Qx" not in text
+
+
+def test_an_id_that_no_home_knows_is_unknown_as_ever(laptop: FleetHome, desk: FleetHome) -> None:
+    for words in (["show"], ["logs"], ["wait"], ["cancel"]):
+        done = desk.run(*words, "nothing-like-it")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr == "errands: unknown task 'nothing-like-it'; `errands ls` lists the tasks\n"
+
+
+def test_output_is_followed_from_a_third_home(laptop: FleetHome, desk: FleetHome, gate: Path) -> None:
+    task = laptop.submit("big", f"echo first; read x < {gate}; echo second")
+
+    with subprocess.Popen(
+        desk.words("logs", "--follow", task), env=desk.environ, stdout=subprocess.PIPE, text=True
+    ) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "first\n"
+        gate.write_text("\n")
+
+        assert follower.stdout.readline() == "second\n"
+        assert follower.wait(60) == 0
+
+
+def test_a_third_home_cancels_a_task_for_good(laptop: FleetHome, desk: FleetHome) -> None:
+    task = laptop.submit("big", "echo up; exec sleep 98764", "--retries", "3")
+    eventually(lambda: is_running("98764"), "the command")
+
+    assert "cancelled" in desk.say("cancel", task)
+
+    assert not is_running("98764")
+    assert laptop.until(task, "cancelled")["error"] == "stopped by fleet desk"
+    assert laptop.wait(task) == desk.wait(task) == 143
+    again = desk.run("cancel", task)
+    assert again.returncode != 0
+    assert "nothing to stop" in again.stderr
+
+
+def test_a_task_that_is_tried_again_is_awaited_to_its_last_try(
+    laptop: FleetHome, desk: FleetHome, tmp_path: Path
+) -> None:
+    laptop.config.write_text(f'{laptop.config.read_text()}[schedules]\nbackoff = "1s"\n')
+    line = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) = 2"
+    task = laptop.submit("big", line, "--retries", "1")
+
+    assert desk.wait(task) == 0
+
+    assert (tmp_path / "tries").read_text() == "x\nx\n"
+    assert laptop.wait(task) == 0
+
+
+def test_a_task_that_waits_for_approval_says_where_it_is_approved(laptop: FleetHome, desk: FleetHome) -> None:
+    task = laptop.say("run", "--quiet", "--host", "big", "--", "sh", "-c", "echo $PPID > asked").split()[-1]
+
+    done = desk.run("wait", task)
+
+    assert done.returncode == 4
+    assert f"laptop: errands approve {task}" in done.stdout
+    desk.say("cancel", task)
+    assert laptop.until(task, "cancelled")
+
+
+def test_the_result_is_known_while_the_laptop_is_asleep(
+    laptop: FleetHome, desk: FleetHome, gate: Path
+) -> None:
+    task = laptop.submit("big", f"echo up; read x < {gate}; exit 6")
+    other = laptop.submit("big", "exec sleep 98763")
+    eventually(lambda: is_running("98763"), "the second command")
+    laptop.kill_all()
+    gate.write_text("\n")
+
+    assert desk.wait(task) == 6
+    assert desk.run("cancel", "--no-wait", other).returncode == 0
+    assert desk.wait(other) == 143
+    assert not is_running("98763")
+
+    laptop.start()
+    assert laptop.until(other, "cancelled")
+    assert laptop.view(task)["exit_code"] == 6
+
+
+def test_a_fleet_that_cannot_be_reached_is_named(desk: FleetHome) -> None:
+    cut_off = {**desk.environ, "FLEET_URL": "postgresql://127.0.0.1:1/fleet"}
+
+    done = subprocess.run(desk.words("show", "a-task"), env=cut_off, capture_output=True, text=True)
+
+    assert done.returncode == 1
+    assert "no task of this home has that id, and the fleet's database" in done.stderr
+    assert "try again later" in done.stderr
