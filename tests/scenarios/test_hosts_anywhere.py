@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
+
+Submit = Callable[..., str]
+_numbers = itertools.count(1)
 
 pytestmark = pytest.mark.spec("X12", "L21")
 
@@ -19,8 +25,28 @@ def desk(fleet: TestFleet, laptop: FleetHome, big: FleetHome) -> FleetHome:
     return fleet.add("desk", "--slots", "0")
 
 
-def test_a_task_of_another_home_is_shown_and_awaited(laptop: FleetHome, desk: FleetHome) -> None:
-    task = laptop.submit("gpu", "echo said $WORD; exit 3", "--env", "WORD=it", "--env", "API_TOKEN=hid-7Qx")
+@pytest.fixture
+def submit(laptop: FleetHome, fleet: TestFleet) -> Submit:
+    """Start a line at the laptop, and return its task when the fleet knows it."""
+
+    def submit(host: str, line: str, *options: str) -> str:
+        task = laptop.submit(host, line, *options)
+        eventually(lambda: fleet.execute(f"select 1 from fleet.runs where task = '{task}'"), "the offer")
+        return task
+
+    return submit
+
+
+@pytest.fixture
+def seconds() -> str:
+    """A duration by which the processes of one test are known."""
+    return f"9{os.getpid()}.{next(_numbers)}"
+
+
+def test_a_task_of_another_home_is_shown_and_awaited(
+    laptop: FleetHome, desk: FleetHome, submit: Submit
+) -> None:
+    task = submit("gpu", "echo said $WORD; exit 3", "--env", "WORD=it", "--env", "API_TOKEN=hid-7Qx")
 
     assert desk.wait(task) == 3
 
@@ -43,8 +69,8 @@ def test_an_id_that_no_home_knows_is_unknown_as_ever(laptop: FleetHome, desk: Fl
         assert done.stderr == "errands: unknown task 'nothing-like-it'; `errands ls` lists the tasks\n"
 
 
-def test_output_is_followed_from_a_third_home(laptop: FleetHome, desk: FleetHome, gate: Path) -> None:
-    task = laptop.submit("big", f"echo first; read x < {gate}; echo second")
+def test_output_is_followed_from_a_third_home(desk: FleetHome, submit: Submit, gate: Path) -> None:
+    task = submit("big", f"echo first; read x < {gate}; echo second")
 
     with subprocess.Popen(
         desk.words("logs", "--follow", task), env=desk.environ, stdout=subprocess.PIPE, text=True
@@ -57,13 +83,15 @@ def test_output_is_followed_from_a_third_home(laptop: FleetHome, desk: FleetHome
         assert follower.wait(60) == 0
 
 
-def test_a_third_home_cancels_a_task_for_good(laptop: FleetHome, desk: FleetHome) -> None:
-    task = laptop.submit("big", "echo up; exec sleep 98764", "--retries", "3")
-    eventually(lambda: is_running("98764"), "the command")
+def test_a_third_home_cancels_a_task_for_good(
+    laptop: FleetHome, desk: FleetHome, submit: Submit, seconds: str
+) -> None:
+    task = submit("big", f"echo up; exec sleep {seconds}", "--retries", "3")
+    eventually(lambda: is_running(seconds), "the command")
 
     assert "cancelled" in desk.say("cancel", task)
 
-    assert not is_running("98764")
+    assert not is_running(seconds)
     assert laptop.until(task, "cancelled")["error"] == "stopped by fleet desk"
     assert laptop.wait(task) == desk.wait(task) == 143
     again = desk.run("cancel", task)
@@ -72,11 +100,11 @@ def test_a_third_home_cancels_a_task_for_good(laptop: FleetHome, desk: FleetHome
 
 
 def test_a_task_that_is_tried_again_is_awaited_to_its_last_try(
-    laptop: FleetHome, desk: FleetHome, tmp_path: Path
+    laptop: FleetHome, desk: FleetHome, submit: Submit, tmp_path: Path
 ) -> None:
     laptop.config.write_text(f'{laptop.config.read_text()}[schedules]\nbackoff = "1s"\n')
     line = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) = 2"
-    task = laptop.submit("big", line, "--retries", "1")
+    task = submit("big", line, "--retries", "1")
 
     assert desk.wait(task) == 0
 
@@ -87,6 +115,8 @@ def test_a_task_that_is_tried_again_is_awaited_to_its_last_try(
 def test_a_task_that_waits_for_approval_says_where_it_is_approved(laptop: FleetHome, desk: FleetHome) -> None:
     task = laptop.say("run", "--quiet", "--host", "big", "--", "sh", "-c", "echo $PPID > asked").split()[-1]
 
+    laptop.until(task, "proposed")
+
     done = desk.run("wait", task)
 
     assert done.returncode == 4
@@ -96,22 +126,47 @@ def test_a_task_that_waits_for_approval_says_where_it_is_approved(laptop: FleetH
 
 
 def test_the_result_is_known_while_the_laptop_is_asleep(
-    laptop: FleetHome, desk: FleetHome, gate: Path
+    laptop: FleetHome, desk: FleetHome, submit: Submit, seconds: str, gate: Path
 ) -> None:
-    task = laptop.submit("big", f"echo up; read x < {gate}; exit 6")
-    other = laptop.submit("big", "exec sleep 98763")
-    eventually(lambda: is_running("98763"), "the second command")
+    task = submit("big", f"echo up; read x < {gate}; exit 6")
+    other = submit("big", f"exec sleep {seconds}")
+    eventually(lambda: is_running(seconds), "the second command")
     laptop.kill_all()
     gate.write_text("\n")
 
     assert desk.wait(task) == 6
     assert desk.run("cancel", "--no-wait", other).returncode == 0
     assert desk.wait(other) == 143
-    assert not is_running("98763")
+    assert not is_running(seconds)
 
     laptop.start()
     assert laptop.until(other, "cancelled")
     assert laptop.view(task)["exit_code"] == 6
+
+
+def test_a_lane_is_limited_over_the_whole_fleet(
+    laptop: FleetHome, big: FleetHome, desk: FleetHome, gate: Path
+) -> None:
+    assert desk.say("lane", "narrow", "1", "--fleet").startswith("lane narrow: at most 1 run at once")
+    for home in (laptop, desk):
+        home.say("lane", "narrow", "4")
+    line = f"read x < {gate}"
+    tasks = [home.submit("big", line, "--lane", "narrow") for home in (laptop, desk)]
+
+    def counts() -> tuple[int | None, int, int]:
+        facts = json.loads(laptop.say("lane", "narrow", "--fleet", "--json"))
+        return facts["width"], facts["running"], facts["pending"]
+
+    eventually(lambda: counts() == (1, 1, 1), "one of them to run, and one to wait")
+    assert "narrow" in laptop.say("lane", "--fleet")
+    gate.write_text("\n")
+    eventually(lambda: counts() == (1, 1, 0), "the other to run")
+    gate.write_text("\n")
+    assert [home.wait(task) for home, task in zip((laptop, desk), tasks, strict=True)] == [0, 0]
+
+    assert "no limit" in desk.say("lane", "narrow", "default", "--fleet")
+    assert desk.run("lane", "narrow", "--fleet").returncode == 2
+    assert desk.run("lane", "narrow", "many", "--fleet").returncode == 2
 
 
 def test_a_fleet_that_cannot_be_reached_is_named(desk: FleetHome) -> None:

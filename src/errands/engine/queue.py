@@ -220,16 +220,9 @@ class Queue:
 
         Runs beyond a smaller width go on; 0 starts nothing until the lane is wider. A new name is a new lane.
         """
-        from errands.config.keys import key_of
         from errands.engine.actor import actor
 
-        if key_of("lanes", name) is None:
-            raise BadValue(
-                f"a lane cannot be called {name!r}; its name begins with a letter and has only letters, "
-                "digits, - and _"
-            )
-        if width is not None and not 0 <= width <= MOST_WIDE:
-            raise BadValue(f"the width of a lane must be between 0 and {MOST_WIDE} (got {width})")
+        check_lane(name, width)
         with self._store:
             if width is None:
                 self._store.unset_lane(name)
@@ -246,3 +239,16 @@ def _pending(view: View, what: str) -> View:
     if view.latest.state != "pending" or not view.latest.number:
         raise IllegalMove(f"task {view.id} is {view.state}; only a pending task can be {what}")
     return view
+
+
+def check_lane(name: str, width: int | None) -> None:
+    """Refuse a name or a width that no lane can have."""
+    from errands.config.keys import key_of
+
+    if key_of("lanes", name) is None:
+        raise BadValue(
+            f"a lane cannot be called {name!r}; its name begins with a letter and has only letters, "
+            "digits, - and _"
+        )
+    if width is not None and not 0 <= width <= MOST_WIDE:
+        raise BadValue(f"the width of a lane must be between 0 and {MOST_WIDE} (got {width})")

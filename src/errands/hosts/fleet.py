@@ -12,7 +12,18 @@ from errands.hosts import schema
 from errands.hosts.connections import Connections
 from errands.hosts.turns import FIELDS, Turns
 from errands.model.errors import BadValue, FleetUnreachable
-from errands.ports.fleet import FoundRun, HostView, Lease, Orders, Piece, PlacedView, Request, Stop, Taken
+from errands.ports.fleet import (
+    FleetLane,
+    FoundRun,
+    HostView,
+    Lease,
+    Orders,
+    Piece,
+    PlacedView,
+    Request,
+    Stop,
+    Taken,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -93,6 +104,10 @@ class PostgresFleet:
 
     async def set_lane(self, name: str, width: int | None) -> None:
         await self._connections.rows("select fleet.set_lane(%s, %s)", name, width)
+
+    async def lanes(self) -> list[FleetLane]:
+        found = await self._connections.records("select * from fleet.list_lanes()")
+        return [FleetLane(**row) for row in found]
 
     async def reap(self) -> int:
         if self._turns.host is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from errands.engine.engine import Engine
-    from errands.ports.fleet import Fleet, HostView, PlacedView
+    from errands.ports.fleet import Fleet, FleetLane, HostView, PlacedView
     from errands.ports.home import Home
 
     OpenFleet = Callable[[str], Fleet]
@@ -119,6 +119,17 @@ async def hosts(home: Home, open_fleet: OpenFleet) -> list[HostView]:
     """List the hosts of the fleet."""
     async with opened(home, open_fleet) as fleet:
         return await fleet.hosts()
+
+
+async def lanes(
+    home: Home, open_fleet: OpenFleet, name: str | None, *, sets: bool = False, width: int | None = None
+) -> list[FleetLane]:
+    """List the lanes of the fleet, or the one of this name; if `sets`, change its limit first."""
+    async with opened(home, open_fleet) as fleet:
+        if sets and name is not None:
+            await fleet.set_lane(name, width)
+        found = await fleet.lanes()
+    return [each for each in found if name in (None, each.name)]
 
 
 async def placed(home: Home, open_fleet: OpenFleet, *, limit: int) -> list[tuple[PlacedView, str, str]]:

@@ -45,3 +45,15 @@ $$;
 create or replace function fleet.reply_to(its_number bigint) returns text language sql stable as $$
     select reply from fleet.requests where number = its_number
 $$;
+
+-- List the lanes that have a limit over the whole fleet, or runs that are not over.
+create or replace function fleet.list_lanes() returns table (name text, width integer, running integer, waiting integer)
+language sql stable as $$
+    with live as (
+        select lane, count(*) filter (where state in ('offered', 'taken'))::integer as running,
+            count(*) filter (where state = 'queued')::integer as waiting
+        from fleet.runs where state in ('queued', 'offered', 'taken') group by lane
+    )
+    select coalesce(l.name, live.lane), l.width, coalesce(live.running, 0), coalesce(live.waiting, 0)
+    from fleet.lanes l full join live on live.lane = l.name order by 1
+$$;

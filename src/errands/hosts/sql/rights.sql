@@ -22,7 +22,7 @@ begin
             'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'turn',
             'report', 'lose', 'held', 'affirm', 'results', 'acknowledge', 'find', 'placed', 'keep_output', 'output',
             'follow',
-            'request', 'requests_of', 'reply', 'reply_to'
+            'list_lanes', 'request', 'requests_of', 'reply', 'reply_to'
         ]) then
             execute format(
                 'alter function %s security definer set search_path = fleet_wire, fleet, pg_temp', f.called

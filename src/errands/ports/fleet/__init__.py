@@ -60,6 +60,9 @@ if TYPE_CHECKING:
         async def set_lane(self, name: str, width: int | None) -> None:
             """Limit how many runs of a lane the whole fleet runs at once; None removes the limit."""
 
+        async def lanes(self) -> list[FleetLane]:
+            """List the lanes that have a limit over the whole fleet, or runs that are not over, by name."""
+
         async def reap(self) -> int:
             """Give up hosts whose lease has been over for a while, if that is safe; return how many.
 
@@ -316,6 +319,16 @@ class Request:
     wish: Wish
     body: Mapping[str, Any]
     author: str
+
+
+@record
+class FleetLane:
+    """A lane over the whole fleet; without a `width` it has no limit. What is offered counts as running."""
+
+    name: str
+    width: int | None
+    running: int
+    waiting: int
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
-from errands.text import Cell, Column, state_cell, table
+from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ PLACED_COLUMNS = (
     Column(title="HOST"),
     Column(title="HOME"),
     Column(title="LANE"),
+)
+LANE_COLUMNS = (
+    Column(title="LANE"),
+    Column(title="WIDTH", right=True),
+    Column(title="RUNNING", right=True),
+    Column(title="PENDING", right=True),
 )
 _COLOURS: dict[str, Colour] = {"up": "green", "draining": "yellow", "gone": "red"}
 
@@ -133,6 +139,38 @@ def list_placed(context: Context, arguments: Arguments) -> int:
         for view, home, state in found
     ]
     context.say(*table(PLACED_COLUMNS, rows, context.look))
+    return 0
+
+
+def fleet_lanes(context: Context, arguments: Arguments, width: int | None) -> int:
+    """List the lanes of the whole fleet, or limit one: `errands lane --fleet`."""
+    from errands.engine.fleet import member
+    from errands.engine.queue import check_lane
+
+    name, sets = arguments.lane, arguments.width is not None
+    if sets:
+        check_lane(name, width)
+    found = _run(member.lanes(context.home, context.bootstrap.open_fleet, name, sets=sets, width=width))
+    if name is not None and not found and not sets:
+        raise Usage(f"the fleet has no lane {name!r}; errands lane {name} 2 --fleet limits it")
+    if arguments.json:
+        for each in found:
+            facts = {"name": each.name, "width": each.width}
+            context.print_json({**facts, "running": each.running, "pending": each.waiting})
+    elif sets:
+        what = "no limit" if width is None else f"at most {plural(width, 'run')} at once"
+        context.say(f"lane {name}: {what} in the whole fleet from now on")
+    else:
+        rows: list[tuple[str | Cell, ...]] = [
+            (
+                Cell(text=line(each.name), colour="bold"),
+                "no limit" if each.width is None else str(each.width),
+                str(each.running),
+                str(each.waiting),
+            )
+            for each in found
+        ]
+        context.say(*table(LANE_COLUMNS, rows, context.look))
     return 0
 
 

@@ -122,10 +122,15 @@ def _is_held(view: View) -> bool:
 
 
 def lane(context: Context, arguments: Arguments) -> int:
+    width = _width(arguments.width)
     if isinstance(arguments.json, str):
         from errands.frontends.cli.display.json_fields import wanted_fields
 
         wanted_fields(arguments.json, FIELDS)  # before a width is set
+    if arguments.fleet:
+        from errands.frontends.cli.verbs.host import fleet_lanes
+
+        return fleet_lanes(context, arguments, width)
     queue = context.engine.queue
     if arguments.width is None:
         lanes = queue.lanes()
@@ -133,13 +138,8 @@ def lane(context: Context, arguments: Arguments) -> int:
             lanes = [each for each in lanes if each.name == arguments.lane]
             if not lanes:
                 raise Usage(f"there is no lane {arguments.lane!r}; errands lane {arguments.lane} 2 adds it")
-    elif arguments.width == DEFAULT:
-        lanes = [queue.set_lane(arguments.lane, None)]
     else:
-        try:
-            lanes = [queue.set_lane(arguments.lane, whole(arguments.width))]
-        except ValueError:
-            raise Usage(f"a width is a whole number or {DEFAULT} (got {arguments.width!r})") from None
+        lanes = [queue.set_lane(arguments.lane, width)]
     if arguments.json:
         for each in lanes:
             context.print_json({name: plain_value(getattr(each, name)) for name in FIELDS})
@@ -148,6 +148,15 @@ def lane(context: Context, arguments: Arguments) -> int:
     else:
         context.say(_said(lanes[0]))
     return 0
+
+
+def _width(given: str | None) -> int | None:
+    if given in (None, DEFAULT):
+        return None
+    try:
+        return whole(given)
+    except ValueError:
+        raise Usage(f"a width is a whole number or {DEFAULT} (got {given!r})") from None
 
 
 DEFAULT = "default"
@@ -278,7 +287,10 @@ VERBS = (
         details="A width that is set here takes effect at once, lasts, and overrides the configuration until "
         "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
         "name is a new lane.",
-        options=(JSON_FIELDS,),
+        options=(
+            Option(flags=("--fleet",), help="over the whole fleet: the runs that all hosts have at once"),
+            JSON_FIELDS,
+        ),
         operands=(
             Operand(metavar="LANE", help="the lane", optional=True, completes="lanes"),
             Operand(metavar="WIDTH", help=f"how many, or {DEFAULT}: as configured", optional=True),
@@ -287,6 +299,7 @@ VERBS = (
             ("errands lane shell 8", "eight commands at once from now on"),
             ("errands lane gpu 1", "a new lane: errands run --lane gpu ..."),
             ("errands lane shell 0", "let nothing more start"),
+            ("errands lane gpu 7 --fleet", "at most seven at once on all hosts together"),
         ),
     ),
 )
