@@ -162,10 +162,11 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
     Python fills caches and specialises code as it runs. What the zygote has warmed up lies in pages that all
     shims share; otherwise each shim would do it again, and need a quarter more memory of its own.
     """
-    try:
-        os.makedirs(directory, 0o700)
-    except OSError:
-        pass  # one with this number was killed here, or the disk is unusable, as the first real run reports
+    for each in (os.path.dirname(directory), directory):  # `makedirs` would leave the first to the umask
+        try:
+            os.mkdir(each, 0o700)
+        except OSError:
+            pass  # it is there already, or the disk is unusable, as the first real run reports
     ours, theirs = _socket.socketpair()
     shim = Shim(system, theirs.detach(), boot=boot)
     message = {
