@@ -113,7 +113,8 @@ def _answer(words: list[str]) -> int:
         from errands.frontends.cli.display.json_fields import OF_TASKS, wanted_fields
         from errands.frontends.cli.parser import JSON_TASKS
 
-        context.fields = wanted_fields(arguments.json, OF_TASKS if JSON_TASKS in verb.options else ())
+        known = OF_TASKS if JSON_TASKS in verb.options else verb.fields
+        context.fields = wanted_fields(arguments.json, known)
     try:
         return verb.run(context, arguments)
     except Ambiguous as error:

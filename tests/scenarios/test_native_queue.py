@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from errands.model.view import as_json
 from errands.testing.engines import until
 from errands.testing.speaker import Speaker, Stage, facts
 
@@ -65,3 +66,20 @@ async def test_an_edited_task_is_judged_anew_and_a_session_edits_only_its_own(
     await stranger.refused("edit", id=later, name="mine")
     await stranger.refused("control", id=running, action="pause")
     await native("cancel", id=running)
+
+
+@pytest.mark.spec("L28")
+async def test_a_prompt_and_a_schedule_are_edited_too(native: Speaker) -> None:
+    nightly = await run(native, "echo report", cron="0 3 * * *")
+    edited = await native("edit", id=nightly, every="2h")
+    assert as_json(await native.engine.get(nightly))["schedule"] == "every 2h"
+    assert edited.text.startswith(f"Task {nightly} is active")
+    await native("edit", id=nightly, cron="0 4 * * *")
+    assert "0 4 * * *" in as_json(await native.engine.get(nightly))["schedule"]
+
+    asking = str(facts(await native("ask", prompt="say one", cron="0 3 * * *"))["id"])
+    await native("edit", id=asking, prompt="say two")
+    assert as_json(await native.engine.get(asking))["prompt"] == "say two"
+    assert "not a command" in await native.refused("edit", id=asking, command="true")
+    for each in (nightly, asking):
+        await native("cancel", id=each)

@@ -18,6 +18,9 @@ def test_json_has_the_wanted_fields_alone(person: Person) -> None:
         (["lane", "shell", "--json=name,pending"], {"name": "shell", "pending": 0}),
         (["judge", "--json=verdict", "ls"], {"verdict": "auto"}),
         (["daemon", "status", "--json", "running"], {"running": True}),
+        (["logs", "--json=id,output", task_id], {"id": task_id, "output": ""}),
+        (["config", "show", "--json=home"], {"home": str(person.home)}),
+        (["clear", "--json=id", task_id], {"id": task_id}),
     ):
         found = person.types(*words).object
         assert (list(found), found) == (list(expected), expected)
@@ -33,6 +36,9 @@ def test_json_has_the_wanted_fields_alone(person: Person) -> None:
         (["notices", "--json=text"], "there is no field 'text'"),
         (["ls", "--json", "env"], "there is no field 'env'"),
         (["daemon", "status", "--json", "version,up"], "there is no field 'up'"),
+        (["agents", "setup", "--yes", "--json=name"], "there is no field 'name'"),
+        (["config", "check", "--json=file"], "there is no field 'file'"),
+        (["logs", "--json=text", "x"], "there is no field 'text'"),
     ],
     ids=lambda words: words[0] if isinstance(words, list) else "",
 )
@@ -42,6 +48,21 @@ def test_an_unknown_field_is_refused_before_anything_happens(
     assert why in person.types(*words, code=2).err
     assert not (person.cwd / "started").exists()
     assert "new" not in person.types("lane").out
+
+
+@pytest.mark.spec("X7")
+def test_every_line_has_the_wanted_fields_alone(person: Person) -> None:
+    kept = person.finishes("true")
+    assert "there is no field 'state'" in person.types("clear", "--json=state", kept, code=2).err
+    assert person.types("show", kept, "--json=id").object == {"id": kept}
+    for words, names in (
+        (["metrics", "--json=value,name"], ["value", "name"]),
+        (["doctor", "--json=level,section"], ["level", "section"]),
+        (["agents", "setup", "--json=file"], ["file"]),
+    ):
+        answer = person.types(*words, code=None)
+        assert [list(each) for each in answer.objects] == [names] * len(answer.objects), answer
+        assert answer.objects
 
 
 def test_the_fields_of_a_notice_are_those_that_can_be_chosen(person: Person) -> None:

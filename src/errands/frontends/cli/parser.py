@@ -99,7 +99,8 @@ class Verb:
     """A command of the command line; `usage` replaces the generated usage line.
 
     A verb that `starts` tasks refuses a wrong configuration; the others only warn. `refused` are flags
-    that people look for here, each with the reason why it does not exist.
+    that people look for here, each with the reason why it does not exist. `fields` are those of its JSON;
+    with them a wrong name in `--json=FIELDS` is refused before anything happens.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Verb:
     hidden: bool = False
     starts: bool = False
     refused: Mapping[str, str] = {}
+    fields: tuple[str, ...] = ()
 
 
 class Arguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands import config
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
-from errands.frontends.cli.parser import JSON, JSON_FIELDS, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Option, Usage, Verb
 from errands.model.errors import ErrandsError
 from errands.text import Cell, Column, did_you_mean, table
 
@@ -168,6 +168,7 @@ VERBS = (
         name="agents setup",
         summary="find what can answer prompts on this machine, and make it the default agent",
         run=setup,
+        fields=("found", "chosen", "file", "written"),
         details="Looks for Ollama, for Claude Code, Codex and OpenCode, and for keys of providers in the "
         "environment; asks no model, and sends no key anywhere. Shows what it would write and asks first. "
         f"Exits with {NOTHING} if there is nothing to set up, and with {DECLINED} if the answer is no.",
@@ -176,7 +177,7 @@ VERBS = (
             Option(
                 flags=("-y", "--yes"), help="write without asking; without --agent, the first that is found"
             ),
-            JSON,
+            JSON_FIELDS,
         ),
         examples=(
             ("errands agents setup", "choose, and confirm"),

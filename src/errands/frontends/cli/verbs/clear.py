@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import BATCH, chosen
 from errands.model.states import ENDED
 from errands.model.text.duration import parse_duration
@@ -54,6 +54,7 @@ VERBS = (
         name="clear",
         summary="remove ended tasks with their output and files",
         run=clear,
+        fields=("id", "cleared"),
         details="If one of the given tasks has not ended, nothing is removed; --all, --failed, "
         "--state, --owner and --older skip live tasks.",
         options=(
@@ -74,7 +75,7 @@ VERBS = (
                 convert=age,
                 help="every task that ended longer ago than this; give a unit, such as 7d",
             ),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="ended"),),
         examples=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands import config
 from errands.config.agent_entries import agent_entries
-from errands.frontends.cli.parser import JSON, Operand, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Verb
 from errands.text import Cell, Column, plural, table
 
 TYPE_CHECKING = False
@@ -91,13 +91,15 @@ VERBS = (
         name="config show",
         summary="print every setting, its value and where it came from",
         run=show,
-        options=(JSON,),
+        fields=("home", "keys"),
+        options=(JSON_FIELDS,),
     ),
     Verb(
         name="config check",
         summary="check the configuration; exits with 1 if something is wrong",
         run=check,
-        options=(JSON,),
+        fields=("level", "source", "key", "advice"),
+        options=(JSON_FIELDS,),
         operands=(
             Operand(
                 metavar="FILE",

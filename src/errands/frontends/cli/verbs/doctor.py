@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.doctor.checks import examine
-from errands.frontends.cli.parser import JSON, Option, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Option, Verb
 from errands.model.text.sanitise import line
 from errands.text import wrap
 
@@ -67,9 +67,10 @@ VERBS = (
         name="doctor",
         summary="check the installation and suggest fixes; exits with 1 if something is wrong",
         run=doctor,
+        fields=("section", "level", "text", "advice"),
         options=(
             Option(flags=("--repair",), help="set a damaged store aside and keep what can be read"),
-            JSON,
+            JSON_FIELDS,
         ),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
 from errands.model.errors import NotFound, UnknownTask
 from errands.model.states import ENDED
@@ -120,6 +120,7 @@ VERBS = (
         name="logs",
         summary="print the output of a task",
         run=logs,
+        fields=("id", "run_id", "state", "output", "offset", "next_offset", "missing"),
         details="Without an id, the newest task that has started is meant. Secrets are masked, and control "
         "sequences other than colours are removed; --raw prints the exact bytes. --follow ends when the run "
         "ends, or with Ctrl-C, which does not affect the task.",
@@ -133,7 +134,7 @@ VERBS = (
                 help="start at this byte; --json prints where to continue",
             ),
             Option(flags=("--raw",), help="the raw bytes, nothing masked or removed"),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(
             Operand(

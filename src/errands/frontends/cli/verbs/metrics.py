@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,12 +62,13 @@ VERBS = (
         name="metrics",
         summary="print or serve numbers about all tasks in the OpenMetrics format",
         run=metrics,
+        fields=("name", "labels", "value"),
         details="Counters never fall, whatever is cleared. With --listen, a server on this machine prints "
         "its address and answers GET /metrics, for scrapers that send the bearer token in metrics/token of "
         "the home, or ERRANDS_METRICS_TOKEN. See docs/how-to/monitor.md.",
         options=(
             Option(flags=("--listen",), help="serve them over HTTP"),
-            JSON,
+            JSON_FIELDS,
         ),
         operands=(
             Operand(metavar="ADDRESS", optional=True, help="HOST:PORT for --listen (default 127.0.0.1:7879)"),
