@@ -34,6 +34,20 @@ MODULES = (
     "errands.judge.judge", "errands.model.options.template", "errands.model.schedule.cron",
     "errands.stores.sqlite.approvals", "errands.stores.sqlite.notices", "errands.stores.sqlite.queue",
     "errands.stores.sqlite.store", "errands.stores.sqlite.views",
+    "errands.config.backends", "errands.config.channels", "errands.engine.daemon.outcome",
+    "errands.engine.notices.inbox", "errands.engine.queue", "errands.engine.triggers.debounce",
+    "errands.engine.walls.private_homes", "errands.engine.walls.variables", "errands.frontends.cli.context",
+    "errands.frontends.cli.verbs.ask", "errands.frontends.cli.verbs.cancel",
+    "errands.frontends.cli.verbs.daemon", "errands.frontends.cli.verbs.logs",
+    "errands.frontends.cli.verbs.notices", "errands.frontends.cli.verbs.pause",
+    "errands.frontends.cli.verbs.schedule", "errands.frontends.cli.verbs.template",
+    "errands.frontends.cli.verbs.wait", "errands.judge.containment", "errands.judge.programs.harms",
+    "errands.judge.programs.outward", "errands.judge.programs.shell", "errands.model.ending",
+    "errands.model.notices.result", "errands.model.schedule.cursor", "errands.model.schedule.event_trigger",
+    "errands.model.schedule.recurring", "errands.model.schedule.slots", "errands.model.schedule.watch",
+    "errands.model.text.mask", "errands.runners.output.log", "errands.stores.sqlite.migrations",
+    "errands.stores.sqlite.retention", "errands.stores.sqlite.schedules", "binascii", "ipaddress", "shutil",
+    "struct", "tree_sitter", "tree_sitter_bash", "urllib.parse",
 )  # fmt: skip
 LARGEST = 1 << 16  # bytes of a request: words and variables
 FILES = 4  # of a request: input, output, errors, and where its exit code is written
