@@ -37,9 +37,9 @@ async def test_a_silent_host_is_given_up_and_its_run_is_lost_visibly(fleet: Flee
     watcher, silent = await fleet.host("watcher"), await fleet.host("silent")
     number = await fleet.fleet.offer(placed("a", policy="lost"))
     assert await silent.take(number)
-    await fleet.live(39, watcher)
+    await fleet.live(30, watcher)
     assert await watcher.fleet.reap() == 0
-    await fleet.live(6, watcher)
+    await fleet.live(15, watcher)
 
     assert await watcher.fleet.reap() == 1
 
