@@ -121,7 +121,7 @@ def co_exit_code(view: View) -> int | None:
 
 
 def claude_type(view: View) -> ClaudeType:
-    return "agent" if view.kind == "agent" else "bash"
+    return "bash" if view.agent is None else "agent"
 
 
 def co(view: View) -> CoStatus:

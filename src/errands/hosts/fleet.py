@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from psycopg.types.json import Jsonb
 
 from errands.hosts import schema
+from errands.hosts.agents import AgentCalls
+from errands.hosts.agents import accepted as _accepted
 from errands.hosts.connections import Connections
 from errands.hosts.turns import FIELDS, Turns
-from errands.model.errors import BadValue, FleetUnreachable
+from errands.model.errors import BadValue
 from errands.ports.fleet import (
     FleetLane,
     FoundRun,
@@ -36,7 +38,7 @@ _CHANNEL = "procrastinate_queue_v1#"  # where procrastinate says that a queue ha
 _VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
-class PostgresFleet:
+class PostgresFleet(AgentCalls):
     """What homes agree on, in the database at `url`."""
 
     def __init__(self, url: str) -> None:
@@ -284,14 +286,6 @@ def _columns(pieces: Sequence[Piece]) -> tuple[list[int], list[int], list[int], 
         [piece.start for piece in pieces],
         [piece.content for piece in pieces],
     )
-
-
-def _accepted(answer: str) -> bool:
-    if answer == "settling":
-        raise FleetUnreachable(
-            "the fleet's database may have lost its last commits; hosts say first what they have"
-        )
-    return answer == "yes"
 
 
 def _views(rows: list[tuple[Any, ...]]) -> list[PlacedView]:

@@ -22,6 +22,7 @@ _FUNCTIONS = (
     "runs.sql",
     "turns.sql",
     "loss.sql",
+    "agents.sql",
     "output.sql",
     "anywhere.sql",
     "rights.sql",

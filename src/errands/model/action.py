@@ -71,7 +71,7 @@ class Prompt:
     `fork` is the session whose history the first run starts with, `fork_at` where the copy ends: after a
     number of stored messages, or before the call that asked for it. `allow` are rules for commands that the
     agent may run without asking, `allow_tools` the names of tools; `watch` is as for commands, and
-    `read_only` is about it alone.
+    `read_only` is about it alone. `host` and `cwd_is_named` are as for commands; the agent is that host's.
     """
 
     text: str
@@ -89,6 +89,8 @@ class Prompt:
     watch: str = ""
     allow_tools: tuple[str, ...] = ()
     read_only: bool = False
+    host: str = ""
+    cwd_is_named: bool = False
 
     @property
     def has_grants(self) -> bool:

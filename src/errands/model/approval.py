@@ -174,8 +174,8 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
     facts: tuple[object, ...]
     if isinstance(action, Prompt):
         # What came later is left out where it is empty, so that older questions keep their digest.
-        later = [name for name in ("watch", "allow", "allow_tools") if not getattr(action, name)]
-        left_out = ("environment", "read_only", *later)
+        later = [name for name in ("watch", "allow", "allow_tools", "host") if not getattr(action, name)]
+        left_out = ("environment", "read_only", "cwd_is_named", *later)
         facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name not in left_out)
         if evidence is not None:
             facts = (*facts, _plain(evidence))

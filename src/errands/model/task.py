@@ -5,7 +5,6 @@ A task outlives its runs; a restart is a new run of the same task.
 
 from __future__ import annotations
 
-from errands.model.action import Prompt
 from errands.model.record import record
 from errands.model.trigger import At
 
@@ -69,7 +68,7 @@ class Task:
     @property
     def host(self) -> str:
         """The name or label of the host to run on; empty for this one."""
-        return "" if isinstance(self.action, Prompt) else self.action.host
+        return self.action.host
 
     @property
     def due_at(self) -> datetime | None:

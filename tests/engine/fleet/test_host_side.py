@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from errands.bootstrap import open_fleet
+from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.fleet import host_side
 from errands.engine.fleet.host_side import HostSide
 from errands.engine.fleet.placed_run import LANE
@@ -200,6 +201,21 @@ async def test_a_run_whose_fuse_burns_is_lost(host: Host) -> None:
     write_fuse(host.engine.engine.home.fuse, boottime())
 
     assert "lost touch" in str(await host.outcome(number))
+
+
+async def test_a_command_of_an_agent_has_the_fuse_of_the_agent(host: Host) -> None:
+    agent = {"agent": "offline", "model": None, "tools": None, "resume": "", "fork": ""}
+    grants: dict[str, Any] = {"allow": [], "allow_tools": [], "budget": {}}
+    number = await host.offer("", prompt="run `sleep 1000`", **agent, **grants)
+    await host.take(number)
+    await host.side.find_again()
+    engine = host.engine.engine
+    await until(lambda: engine.counts().get("running") == 2)
+
+    launches = LaunchBuilder(engine.store, engine.home, engine.config)
+
+    fuses = [launches.build(*each).fuse for each in engine.running()]
+    assert fuses == [engine.home.fuse] * 2
 
 
 async def test_of_much_output_the_beginning_and_the_end_arrive(host: Host) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from errands.engine.log_header import create_log
 from errands.model.action import Prompt
-from errands.model.agent.session import HISTORY, Session, check_resumable, session_name
+from errands.model.agent.session import HISTORY, Session, check_resumable, remote_place, session_name
 from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
@@ -146,6 +146,8 @@ class Sessions:
         """Return whether a backend no longer has a session; no answer is not a no."""
         look = self._core.has_session
         if look is None or session.name == session_name(session.task_id):  # it is in our store
+            return False
+        if remote_place(session.name) is not None:  # its host says so when it gets the prompt
             return False
         action = self._store.task(session.task_id).action
         try:

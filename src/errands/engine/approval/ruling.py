@@ -88,6 +88,8 @@ class Judge:
                 environment="",
                 allow=draft.allow,
                 allow_tools=draft.allow_tools,
+                host=draft.host or "",
+                cwd_is_named=draft.host is not None and draft.cwd is not None,
             )
             if watch:
                 prompt = evolve(prompt, env=draft.env, watch=watch)
@@ -110,6 +112,12 @@ class Judge:
         """Judge what a task would run now, in the environment it was submitted with."""
         if not isinstance(action, Prompt):
             return self._judged(action, environ, {})
+        if action.host:  # it is judged there
+            from errands.engine.fleet.placed_run import check_joined
+
+            check_joined(self._home)
+            judgement = Judgement(verdict="auto")
+            return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
         # A prompt does nothing by itself, and every call of its agent is judged; but a person decides about
         # what the agent is allowed from the start, and the command that watches for its event is run.
         grants = reasons_for_grants(action)

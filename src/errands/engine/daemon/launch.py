@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from errands.config import Config
+from errands.engine.actor import LAUNCHED
 from errands.engine.log_header import log_header
 from errands.model.action import Prompt, Shell, written
 from errands.model.approval import FLEET, is_contained, is_read_only
@@ -93,13 +94,23 @@ class LaunchBuilder:
             and limits.nice is None
             and self._backend(action.agent) in WARM_BACKENDS,
         )
-        if task.door == FLEET:
+        if self._is_guest(task):
             launch = evolve(launch, fuse=self._home.fuse)
         if sandbox is None:
             return launch
         from errands.engine.walls.sandbox import sandboxed
 
         return sandboxed(launch, sandbox, self._home)
+
+    def _is_guest(self, task: Task) -> bool:
+        """Return whether another home placed a task here, or the agent that started it."""
+        if task.door == FLEET:
+            return True
+        if not task.created_by.startswith(LAUNCHED) or not os.path.exists(self._home.guests):
+            return False
+        from errands.engine.submit.prompt_spec import is_guest
+
+        return is_guest(self._store, [task.created_by.removeprefix(LAUNCHED)])
 
     def _placed(self, task: Task, run: Run) -> Launch:
         """Return the launch of a run that another host carries out; the fleet reads the rest in the store."""

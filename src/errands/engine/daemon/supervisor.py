@@ -203,6 +203,7 @@ class Supervisor:
             isinstance(ending.how, (Interrupted, Lost, Killed))
             and ending.stop != "fuse"
             and isinstance(task.action, Prompt)
+            and not task.host  # the fleet decides about those
             and run.stop_requested_at is None
             and AGENT_RETRY.next_delay(run.attempt) is not None
         )

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from errands.engine.fleet.agent_mirror import AgentMirror
 from errands.engine.fleet.far_task import FOLLOWED
-from errands.engine.fleet.placed_run import key_of, placed
+from errands.engine.fleet.placed_run import Asked, key_of, placed
 from errands.engine.log_header import log_header
+from errands.model.action import Prompt
+from errands.model.agent.session import remote_place
 from errands.model.approval import FLEET
 from errands.model.errors import ErrandsError, NotFound, StoreError
 from errands.model.record import evolve
@@ -67,6 +70,7 @@ class HomeSide:
         self._mirrors: dict[tuple[str, int], Mirror] = {}
         self._followed: dict[int, float] = {}
         self._next_requests = 0.0
+        self._agents = AgentMirror(engine, fleet)
 
     @property
     def is_waiting(self) -> bool:
@@ -107,6 +111,7 @@ class HomeSide:
         if recorded:
             await self._fleet.acknowledge(self._me.id, recorded, continued=continued)
         self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
+        self._agents.keep_only(running)
 
     def _goes_on(self, task_id: str) -> bool:
         """Return whether a task is not over, although its run has ended."""
@@ -141,8 +146,22 @@ class HomeSide:
         where = placement.read(self._engine.home.run(run.id))
         if where is None or where.attempt != run.attempt:
             return  # the daemon is about to start it
-        await self._fleet.offer(placed(task, run, where, home=self._me.id, name=self._me.name))
+        asked = self._asked(task, run) if isinstance(task.action, Prompt) else None
+        offer = placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked)
+        await self._fleet.offer(offer)
         self._offered.add(key_of(run))
+
+    def _asked(self, task: Task, run: Run) -> Asked:
+        """Return what an agent is asked in a run; a resume goes to the host that has the session."""
+        store = self._engine.store
+        with store:
+            store.add_exchange(run.id, task.action.line)
+        exchange, session = store.exchange(run.id), store.session(task.id)
+        assert exchange is not None
+        place = None if session is None or run.cause != "resume" else remote_place(session.name)
+        if place is None:
+            return Asked(text=exchange.text)
+        return Asked(text=exchange.text, host=place[0], session=place[1])
 
     async def _record(self, view: PlacedView, task: Task, run: Run) -> None:
         directory = self._engine.home.run(run.id)
@@ -164,6 +183,7 @@ class HomeSide:
             self._note_host(directory, run, view.host, task.id)
         if not view.host and outcome is None:
             return
+        await self._agents.record(view, task, run)
         mirror = self._mirror(view, task, run, directory)
         if outcome is None:
             await self._follow(view.number)
@@ -210,11 +230,14 @@ class HomeSide:
         found = self._mirrors.get((view.key, view.attempt))
         if found is None:
             started = run.started_at or run.created_at
+            exchange = self._engine.store.exchange(run.id)
             found = self._open_mirror(
                 directory,
                 run.id,
                 attempt=run.attempt,
-                header=log_header(task, run, started=started),
+                header=log_header(
+                    task, run, started=started, prompt=None if exchange is None else exchange.text
+                ),
                 cap=task.limits.output,
             )
             self._mirrors[view.key, view.attempt] = found

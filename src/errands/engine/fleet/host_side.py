@@ -12,10 +12,11 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from errands.engine.fleet import agent_report
 from errands.engine.fleet.placed_run import draft_of
 from errands.model.approval import FLEET
 from errands.model.ending import OUT_OF_TOUCH
-from errands.model.errors import ErrandsError, NotAPerson, NotFound, StoreError
+from errands.model.errors import ErrandsError, NotAPerson, NotFound, SessionGone, StoreError
 from errands.model.record import evolve, fields
 from errands.model.text.json_text import plain_text
 from errands.ports.fleet import Piece, Taken
@@ -50,7 +51,13 @@ class Guest:
         self.body = taken.body
         self.task_id = ""
         self.sent = 0
+        self.reported: dict[str, object] | None = None  # what its home knows about an agent
+        self.sent_events = 0
         self.outcome: dict[str, object] | None = None
+
+    @property
+    def is_agent(self) -> bool:
+        return "prompt" in self.body
 
     @property
     def key(self) -> str:
@@ -120,9 +127,42 @@ class HostSide:
                 sender = self._guests.get(piece.number)
                 if sender is not None and sender.attempt == piece.attempt:
                     sender.sent = piece.start + len(piece.content)
+        agents = [each for each in self._guests.values() if each.is_agent and each.task_id]
+        for guest in agents:
+            await self._report(guest)
+        if any(each.reported and each.reported["questions"] for each in agents):
+            await self._apply_answers()
         await asyncio.gather(
             *(self._finish(each) for each in self._guests.values() if each.outcome is not None)
         )
+
+    async def _report(self, guest: Guest) -> None:
+        """Let the home of an agent know what is new about it."""
+        try:
+            view = self._engine.view(guest.task_id)
+        except NotFound:
+            return
+        events = agent_report.events_of(self._engine, view)
+        facts = {**agent_report.facts_of(self._engine, view), "events": len(events)}
+        if facts == guest.reported:
+            return
+        number, attempt = guest.number, guest.attempt
+        events = events[guest.sent_events :]
+        if events:
+            await self._fleet.store_events(
+                number, attempt=attempt, host=self._host, epoch=self.epoch, since=guest.sent_events,
+                events=events,
+            )  # fmt: skip
+            guest.sent_events += len(events)
+        await self._fleet.report(number, attempt=attempt, host=self._host, epoch=self.epoch, view=facts)
+        guest.reported = facts
+
+    async def _apply_answers(self) -> None:
+        for reply in await self._fleet.agent_answers(self._host, self.epoch):
+            guest = self._guests.get(reply.number)
+            if guest is not None and guest.attempt == reply.attempt and guest.task_id:
+                origin = str(guest.body["from"])
+                agent_report.apply(self._engine, guest.task_id, reply.question, reply.answer, origin=origin)
 
     async def end_all(self) -> None:
         """End every run, because the fleet has given this host up: another one may have them by now."""
@@ -142,13 +182,8 @@ class HostSide:
     def _begin(self, guest: Guest) -> None:
         self._guests[guest.number] = guest
         self._write_note(guest.taken)
-        environ = {name: value for name, value in os.environ.items() if name not in _OURS}
         try:
-            draft = draft_of(guest.body, key=guest.key, environ=environ)
-            try:
-                view = self._engine.submit(draft)
-            except NotAPerson:  # this daemon was started inside a run
-                view = self._engine.submit(evolve(draft, consent="none"))
+            view = self._resumed(guest) if guest.body.get("resume") else self._submitted(guest)
         except StoreError as error:
             _LOG.error("run %d of the fleet cannot be stored yet: %s", guest.number, error)
         except ErrandsError as error:
@@ -157,6 +192,24 @@ class HostSide:
             guest.outcome = {"error": f"its host cannot read it ({error!r}); is that an older version?"}
         else:
             guest.task_id = view.id
+
+    def _submitted(self, guest: Guest) -> View:
+        environ = {name: value for name, value in os.environ.items() if name not in _OURS}
+        draft = draft_of(guest.body, key=guest.key, environ=environ)
+        try:
+            return self._engine.submit(draft)
+        except NotAPerson:  # this daemon was started inside a run
+            return self._engine.submit(evolve(draft, consent="none"))
+
+    def _resumed(self, guest: Guest) -> View:
+        """Send another prompt to the session of an agent that ran here before."""
+        task_id = str(guest.body["resume"])
+        try:
+            if self._engine.task(task_id).door != FLEET:
+                raise NotFound(task_id)  # only what other homes started here is theirs
+            return self._engine.sessions.resume(task_id, guest.body["prompt"], key=guest.key, may_start=False)
+        except (NotFound, SessionGone) as error:
+            raise SessionGone(f"its host no longer has the session ({error}); start a new prompt") from error
 
     def _look_at(self, guest: Guest, pieces: list[Piece]) -> None:
         if not guest.task_id:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 
+from errands.model.action import Shell
+from errands.model.agent.session import HOSTS_DEFAULT, remote_place
 from errands.model.approval import BY_JUDGE, BY_MODE, FLEET, SAID_YES
 from errands.model.errors import BadValue
 from errands.model.limits import LIMITS
 from errands.model.options.draft import Draft
+from errands.model.record import record
 from errands.model.task import PRIORITIES
 from errands.model.trigger import recurring
 from errands.ports.home import Home
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from errands.model.action import Shell
+    from errands.model.action import Prompt
     from errands.model.approval import Consent
     from errands.model.run import Run
     from errands.model.task import Task
@@ -30,6 +33,15 @@ if TYPE_CHECKING:
 
 LANE = "fleet"  # of the runs of other homes, as wide as this host has slots for them
 _UNLIMITED = ("timeout", "idle", "memory", "cpu", "processes")  # options that take `none`
+
+
+@record
+class Asked:
+    """What an agent is asked: in a resume, by the host that has its session, and its task there."""
+
+    text: str
+    host: str = ""
+    session: str = ""
 
 
 def check_joined(home: str) -> None:
@@ -43,38 +55,40 @@ def key_of(run: Run) -> str:
     return f"{run.id}:{run.attempt}"
 
 
-def placed(task: Task, run: Run, placement: Placement, *, home: str, name: str) -> Placed:
-    """Return an attempt at a run as the fleet gets it; a host that asked about it gets it again."""
+def placed(
+    task: Task, run: Run, placement: Placement, *, home: str, name: str, asked: Asked | None = None
+) -> Placed:
+    """Return an attempt at a run as the fleet gets it; a host that asked about it gets it again.
+
+    `asked` is what an agent is asked in this run.
+    """
     from errands.ports.fleet import Placed
 
+    pinned = placement.asked_on or ("" if asked is None else asked.host)
     return Placed(
         home=home,
         key=key_of(run),
         task=task.id,
-        selector=placement.asked_on or task.host,
+        selector=pinned or task.host,
         lane=task.lane,
         priority=PRIORITIES.index(task.priority),
         policy=task.limits.on_loss,
-        body=_body(task, placement, name),
+        body=_body(task, placement, name, asked),
         had_host=bool(placement.host),
     )
 
 
-def _body(task: Task, placement: Placement, name: str) -> dict[str, Any]:
-    action: Shell = task.action  # type: ignore[assignment]  # prompts have no host
-    walls = action.sandbox
+def _body(task: Task, placement: Placement, name: str, asked: Asked | None) -> dict[str, Any]:
+    action = task.action
     return {
         "from": name,
         "task": task.id,
         "name": task.name,
         "description": task.description,
-        "commands": [_plain(each) for each in action.commands],
-        "before": [_plain(each) for each in action.before],
-        "lastly": [_plain(each) for each in action.lastly],
+        **(_commands(action) if isinstance(action, Shell) else _prompt(action, asked)),
         "cwd": action.cwd,
         "cwd_is_named": action.cwd_is_named,
         "env": dict(action.env),
-        "sandbox": "none" if walls is None else "files" if walls.network else "network",
         "limits": LIMITS.whole(task.limits),
         # An answer to a question of the host counts for exactly what it asked about.
         "consent": "none" if placement.digest else _consent(task.approved_by),
@@ -91,6 +105,31 @@ def _goes_on(task: Task) -> str:
     return "failed" if task.limits.retries else "never"
 
 
+def _commands(action: Shell) -> dict[str, Any]:
+    walls = action.sandbox
+    return {
+        "commands": [_plain(each) for each in action.commands],
+        "before": [_plain(each) for each in action.before],
+        "lastly": [_plain(each) for each in action.lastly],
+        "sandbox": "none" if walls is None else "files" if walls.network else "network",
+    }
+
+
+def _prompt(action: Prompt, asked: Asked | None) -> dict[str, Any]:
+    forked = None if action.fork is None else remote_place(action.fork)
+    return {
+        "prompt": action.text if asked is None else asked.text,
+        "resume": "" if asked is None else asked.session,
+        "fork": "" if forked is None else forked[1],
+        "agent": "" if action.agent == HOSTS_DEFAULT else action.agent,
+        "model": action.model,
+        "tools": None if action.tools is None else list(action.tools),
+        "allow": list(action.allow),
+        "allow_tools": list(action.allow_tools),
+        "budget": dict(action.budget),
+    }
+
+
 def _plain(command: tuple[str, ...] | str) -> list[str] | str:
     return command if isinstance(command, str) else list(command)
 
@@ -103,21 +142,15 @@ def _consent(approved_by: str | None) -> Consent:
 
 def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -> Draft:
     """Return the draft of a run that another home placed here; raise an error that its owner understands."""
-    first, *others = (_command(each) for each in body["commands"])
     limits = LIMITS.decode(body["limits"])
     bounded = {name: getattr(limits, name) for name in _UNLIMITED}
     return Draft(
-        command=first,
-        then=tuple(others),
-        before=tuple(_command(each) for each in body["before"]),
-        lastly=tuple(_command(each) for each in body["lastly"]),
+        **(_prompt_options(body) if "prompt" in body else _command_options(body)),
         name=body["name"],
         description=body["description"],
         cwd=_directory(body["cwd"], environ, is_named=body["cwd_is_named"]),
         env=body["env"],
         environ=environ,
-        lane=LANE,
-        sandbox=body["sandbox"],
         on_idle=limits.on_idle,
         grace=limits.grace,
         nice=limits.nice,
@@ -131,6 +164,32 @@ def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -
         door=FLEET,
         **{name: "none" if value is None else value for name, value in bounded.items()},  # type: ignore[arg-type]
     )
+
+
+def _command_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    first, *others = (_command(each) for each in body["commands"])
+    return {
+        "command": first,
+        "then": tuple(others),
+        "before": tuple(_command(each) for each in body["before"]),
+        "lastly": tuple(_command(each) for each in body["lastly"]),
+        "lane": LANE,
+        "sandbox": body["sandbox"],
+    }
+
+
+def _prompt_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a prompt; its lane is that of the agent here, which may be one at a time."""
+    return {
+        "prompt": body["prompt"],
+        "agent": body["agent"] or None,
+        "model": body["model"],
+        "tools": None if body["tools"] is None else tuple(body["tools"]),
+        "allow": tuple(body["allow"]),
+        "allow_tools": tuple(body["allow_tools"]),
+        "budget": body["budget"],
+        "fork": body["fork"] or None,
+    }
 
 
 def _command(plain: list[str] | str) -> tuple[str, ...] | str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from errands.engine.actor import LAUNCHED, enclosing_runs
 from errands.model.action import Prompt
-from errands.model.agent.session import HISTORY
+from errands.model.agent.session import HISTORY, HOSTS_DEFAULT, remote_place
+from errands.model.approval import FLEET
 from errands.model.errors import Ambiguous, BadValue, NotFound, SessionGone, UnknownAgent
 from errands.model.run import task_of
 from errands.model.text.naming import is_id
@@ -12,7 +13,7 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from errands.config import Config
@@ -30,6 +31,20 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     assert draft.prompt is not None
     is_history = draft.fork is not None and draft.fork.startswith(HISTORY)
     parent = None if draft.fork is None or is_history else _forked(draft.fork, store)
+    depth = _depth(draft, store, environ)
+    if depth > config.agents.depth:
+        raise BadValue(
+            f"agents are nested {depth} deep here, and agents.depth allows {config.agents.depth}; "
+            "do it here instead, or let a person start it"
+        )
+    place = None if parent is None else remote_place(parent.name)
+    if draft.host is not None:
+        return _placed(draft, parent, place, store, environ, depth)
+    if place is not None:
+        assert parent is not None
+        raise BadValue(
+            f"the session of {parent.task_id} is on the host {place[0]!r}; fork it there: --host {place[0]}"
+        )
     fork, fork_at = _fork_point(draft.fork, parent, store)
     agent = draft.agent or (parent.agent if parent else config.agents.default)
     if is_history:
@@ -45,12 +60,6 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     _check_offline(draft, agent, settings)
     if draft.fork is not None and parent is None and not is_history and settings["backend"] in _KEEPERS:
         raise NotFound(f"unknown conversation {draft.fork!r}; `errands sessions` lists the conversations")
-    depth = _depth(draft, store, environ)
-    if depth > config.agents.depth:
-        raise BadValue(
-            f"agents are nested {depth} deep here, and agents.depth allows {config.agents.depth}; "
-            "do it here instead, or let a person start it"
-        )
     model = draft.model or settings.get("model")
     return Prompt(
         text=draft.prompt,
@@ -67,6 +76,71 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         fork=fork,
         fork_at=fork_at,
     )
+
+
+def _placed(
+    draft: Draft,
+    parent: Session | None,
+    place: tuple[str, str] | None,
+    store: Store,
+    environ: Mapping[str, str],
+    depth: int,
+) -> Prompt:
+    """Return a prompt for another host, whose configuration says which agents and models there are."""
+    assert draft.prompt is not None
+    if is_guest(store, _launchers(draft, environ)):
+        raise BadValue(
+            "another home placed this agent here, so it cannot place prompts on other hosts; ask one here"
+        )
+    if draft.fork is not None and place is None:
+        where = "on this host" if parent is not None else "not known here"
+        raise BadValue(
+            f"the conversation {draft.fork!r} is {where}, so no other host can fork it; leave --host out"
+        )
+    if (
+        parent is not None
+        and place is not None
+        and draft.host not in (place[0], store.task(parent.task_id).host)
+    ):
+        raise BadValue(
+            f"the session of {parent.task_id} is on the host {place[0]!r}; fork it there: --host {place[0]}"
+        )
+    if parent is not None and draft.agent not in (None, parent.agent):
+        raise BadValue(
+            f"the session of {parent.task_id} belongs to the agent {parent.agent!r}, "
+            f"so {draft.agent!r} cannot fork it; leave --agent out"
+        )
+    return Prompt(
+        text=draft.prompt,
+        agent=draft.agent or (parent.agent if parent else HOSTS_DEFAULT),
+        cwd="",
+        environment="",
+        env=draft.env,
+        model=draft.model,
+        tools=draft.tools,
+        allow=draft.allow,
+        allow_tools=draft.allow_tools,
+        depth=depth,
+        budget=draft.budget,
+        fork=parent.name if parent else None,
+        host=place[0] if place else draft.host or "",
+    )
+
+
+def is_guest(store: Store, run_ids: Iterable[str]) -> bool:
+    """Return whether one of these runs was started by a run that another home placed here."""
+    seen: set[str] = set()
+    for run_id in run_ids:
+        while run_id and run_id not in seen:
+            seen.add(run_id)
+            try:
+                task = store.task(task_of(run_id)[0])
+            except NotFound:
+                break
+            if task.door == FLEET:
+                return True
+            run_id = task.created_by.removeprefix(LAUNCHED) if task.created_by.startswith(LAUNCHED) else ""
+    return False
 
 
 def known(agent: str, config: Config) -> str:
@@ -180,9 +254,13 @@ def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
 
     A run may change its environment but not its ancestors, so the enclosing runs are looked up, too.
     """
+    return max(_below(each, store) for each in _launchers(draft, environ))
+
+
+def _launchers(draft: Draft, environ: Mapping[str, str]) -> list[str]:
     names = [(draft.created_by or "").removeprefix(LAUNCHED)]
     names += enclosing_runs() if draft.environ is None else [environ.get("ERRANDS_RUN_ID", "")]
-    return max(_below(each, store) for each in names)
+    return names
 
 
 def _below(run_id: str, store: Store) -> int:

@@ -261,8 +261,8 @@ class Submitter:
         from errands.engine.submit.prompt_spec import asked
 
         prompt = asked(draft, self._store, self._config, environ)
-        watched = {"watch": action.watch, "read_only": action.read_only}
-        return evolve(prompt, cwd=action.cwd, environment=kept, **watched)
+        judged = ("cwd", "watch", "read_only", "cwd_is_named")
+        return evolve(prompt, environment=kept, **{name: getattr(action, name) for name in judged})
 
     def _way(self, judgement: Judgement, consent: Consent, host: str | None = None) -> Way | None:
         if consent == "none":
@@ -315,7 +315,7 @@ class Submitter:
             from errands.config.backends import lane_of  # commands do not pay for it
 
             label = slug(draft.name or " ".join(action.text.split()[:4]))
-            lane = draft.lane or lane_of(action.agent, self._config.backends)
+            lane = draft.lane or ("agent" if action.host else lane_of(action.agent, self._config.backends))
             # A person or an agent that asks once may want an answer that takes hours.
             is_recurring = (draft.every or draft.cron or draft.on) is not None
             is_limited = is_recurring or "agents.timeout" in self._config.origin

@@ -16,7 +16,7 @@ LONGEST = 100  # characters of a description
 # Discord has room for the options that people want on a phone; the command line has them all.
 LEFT_OUT = (
     "idle", "on_idle", "grace", "memory", "cpu", "processes", "nice", "output", "hold", "key", "jitter",
-    "on_loss",
+    "max_wait",
 )  # fmt: skip
 
 Callback = Callable[[discord.Interaction, str, dict[str, str]], Awaitable[None]]

@@ -21,7 +21,7 @@ begin
         if f.name = any (array[
             'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'cancel', 'turn',
             'report', 'lose', 'held', 'affirm', 'results', 'acknowledge', 'find', 'placed', 'keep_output', 'output',
-            'follow',
+            'follow', 'keep_events', 'list_events', 'answer_agent', 'list_answers',
             'list_lanes', 'request', 'requests_of', 'reply', 'reply_to'
         ]) then
             execute format(

@@ -26,6 +26,8 @@ USAGE = ("input_tokens", "output_tokens", "requests", "tool_calls", "cost_microd
 RECENT_TOOLS = 5
 CHAT = "chat:"  # the prefix of the names of chats
 HISTORY = "history:"  # the prefix of the names of conversations that a program handed over, to be forked
+HOSTS_DEFAULT = "default"  # the agent of a prompt for another host that names none
+REMOTE = "fleet:"  # the prefix of the names of sessions that other hosts have
 TOO_SOON = "Task is currently being resumed. Wait for completion before sending another message."
 
 
@@ -67,6 +69,19 @@ class Exchange:
     waiting: Waiting | None = None
 
 
+def remote_session(host: str, task_id: str) -> str:
+    """Return the name of a session that another host has, as the session of its task there."""
+    return f"{REMOTE}{host}:{task_id}"
+
+
+def remote_place(name: str) -> tuple[str, str] | None:
+    """Return the host that has a session, and its task there; None for a session of this host."""
+    if not name.startswith(REMOTE):
+        return None
+    host, _, task_id = name.removeprefix(REMOTE).rpartition(":")
+    return host, task_id
+
+
 def session_name(task_id: str) -> str:
     """Return the name of a task's session, for backends without names of their own."""
     return f"task:{task_id}"
@@ -105,7 +120,7 @@ def check_resumable(view: View, session: Session | None) -> None:
     A resume that failed or was cancelled can be tried again: the session and its earlier result are there.
     """
     run = view.latest
-    if view.kind != "agent":
+    if view.agent is None:
         raise BadValue(f"task {view.id} is a command, and only agents can be resumed; try errands restart")
     if view.is_live and run.cause == "resume":
         raise NotResumable(TOO_SOON)

@@ -133,7 +133,7 @@ OPTIONS = (
             tool="label of tasks that belong together; default: those of one message"),
     _option("host", "label", "--host",
             "run it on another host of the fleet: a name, or a label (docs/how-to/hosts.md)", metavar="HOST",
-            kind="shell", default="this host",
+            default="this host",
             tool="name or label of the host to run on; default: this one"),
     _option("then", "commands", "--then", "a command to run next, if everything before it succeeded",
             kind="shell"),

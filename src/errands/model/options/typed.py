@@ -38,6 +38,7 @@ class CommonOptions(TypedDict, total=False):
     lane: str | None
     priority: Priority | None
     batch: str | None
+    host: str | None
     timeout: Duration | None
     idle: Duration | None
     on_idle: OnIdle | None
@@ -82,7 +83,6 @@ class CommonOptions(TypedDict, total=False):
 class TaskOptions(CommonOptions, total=False):
     """The options of a command."""
 
-    host: str | None
     on_loss: OnLoss | None
     then: Commands | None
     before: Commands | None

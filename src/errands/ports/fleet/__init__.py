@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Protocol
 
     from errands.model.limits import OnLoss
+    from errands.ports.fleet.agents import AgentFleet
 
     # What happens to a run whose host is given up: it is lost, visibly, or another host runs it again.
     LossPolicy = OnLoss
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     HostState = Literal["up", "draining", "gone"]
     Wish = Literal["cancel"]
 
-    class Fleet(Protocol):
+    class Fleet(AgentFleet, Protocol):
         """Every method raises `FleetUnreachable` if there is no answer in time; asking again does no harm."""
 
         async def open(self) -> None:

@@ -84,6 +84,7 @@ class RetentionRows(Table):
             WHERE tasks.seq = ? AND sessions.run = coalesce(?, sessions.run) AND sessions.gone_at IS NULL
               AND sessions.run > 0
               AND sessions.name <> 'task:' || tasks.id  -- a backend that keeps them itself has its own names
+              AND sessions.name NOT LIKE 'fleet:%'  -- another host has it
             """,
             (task, run),
         )
