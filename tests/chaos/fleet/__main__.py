@@ -7,6 +7,8 @@ import signal
 import sys
 import time
 
+from tests.chaos.fleet.checks import CHECKS, check
+from tests.chaos.fleet.mutants import MUTANTS
 from tests.chaos.fleet.network import missing
 from tests.chaos.fleet.round import play
 from tests.chaos.processes import become_subreaper
@@ -19,19 +21,41 @@ def main() -> int:
     reader.add_argument("--tasks", type=int, default=500, help="over all seeds")
     reader.add_argument("--faults", type=int, default=100, help="over all seeds")
     reader.add_argument("--keep", action="store_true", help="keep the files of rounds that broke a promise")
+    reader.add_argument(
+        "--only", action="append", default=[], metavar="FAULT", help="only faults of this name"
+    )
+    reader.add_argument(
+        "--check", choices=list(CHECKS), action="append", help="strike in one way, over and over"
+    )
+    reader.add_argument("--clocks", action="store_true", help="let clocks jump by up to an hour, too")
+    reader.add_argument("--runs", type=int, default=100, help="of each check")
+    reader.add_argument("--mutant", choices=list(MUTANTS), default="", help="break the protocol on purpose")
     given = reader.parse_args()
     if missing():
         sys.exit(missing())
     become_subreaper()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # clean up when stopped
     began, broken = time.monotonic(), 0
-    for seed in range(given.seed, given.seed + given.seeds):
+    for name in given.check or ():
+        checked = check(name, runs=given.runs, mutant=given.mutant)
+        print(checked.line(), *(f"  {each}" for each in checked.breaks[:20]), sep="\n", flush=True)
+        broken += len(checked.breaks)
+    for seed in () if given.check else range(given.seed, given.seed + given.seeds):
         played = play(
-            seed, tasks=given.tasks // given.seeds, faults=given.faults // given.seeds, keep=given.keep
+            seed,
+            tasks=given.tasks // given.seeds,
+            faults=given.faults // given.seeds,
+            keep=given.keep,
+            only=given.only,
+            mutant=given.mutant,
+            clocks=given.clocks,
         )
         print(played.line(), *(f"  {each}" for each in played.breaks[:20]), sep="\n", flush=True)
         broken += len(played.breaks)
     print(f"{broken} broken promises in {time.monotonic() - began:.0f} s")
+    if given.mutant:
+        print(f"{given.mutant}: {'noticed' if broken else 'NOT noticed'}")
+        return 0 if broken else 1
     return 1 if broken else 0
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tests.chaos.fleet.clocks import HOUR, step_server
 from tests.chaos.fleet.homes import ChaosHome
 from tests.chaos.fleet.network import Network
 from tests.postgres import Server
@@ -18,7 +19,9 @@ Fault = Callable[[random.Random], None]
 class Faults:
     """`pace` scales every duration, as the lease of the fleet is scaled: 1 with the lease that users have."""
 
-    def __init__(self, homes: list[ChaosHome], network: Network, server: Server, *, pace: float) -> None:
+    def __init__(
+        self, homes: list[ChaosHome], network: Network, server: Server, *, pace: float, clocks: bool = False
+    ) -> None:
         self._homes = homes
         self._network = network
         self._server = server
@@ -40,6 +43,11 @@ class Faults:
             "PostgreSQL away": self._take_server_away,
             "fail over": self._fail_over,
         }
+        if clocks:
+            self.all |= {
+                "clock of a home jumps": self._step_home,
+                "clock of PostgreSQL jumps": self._step_server,
+            }
 
     def _kill(self, dice: random.Random, *, daemon: bool = False, host: bool = False) -> None:
         home = dice.choice(self._homes)
@@ -75,6 +83,13 @@ class Faults:
         self._server.back_up()
         self._wait(dice.choice((1, 5)))
         self._server.fail_over()
+
+    def _step_home(self, dice: random.Random) -> None:
+        """Set the clock of a home an hour ahead or back; the next jump may correct it."""
+        dice.choice(self._homes).step_clock(dice.choice((-HOUR, 0.0, HOUR)))
+
+    def _step_server(self, dice: random.Random) -> None:
+        step_server(self._server, dice.choice((-HOUR, -20.0, 0.0, 20.0, HOUR)))
 
     def _wait(self, seconds: float) -> None:
         time.sleep(seconds * self._pace)

@@ -12,6 +12,7 @@ from errands import bootstrap, config
 from errands.engine.daemon.lock import daemon_facts
 from errands.engine.engine import Engine
 from errands.ports.home import Home
+from tests.chaos.fleet.clocks import HOOK
 from tests.chaos.fleet.network import Network
 from tests.chaos.subject import ROOT
 
@@ -21,8 +22,11 @@ SETTINGS = '[schedules]\nbackoff = "1s"\n'
 
 
 class ChaosHome:
-    def __init__(self, base: Path, name: str, network: Network, url: str) -> None:
+    def __init__(
+        self, base: Path, name: str, network: Network, url: str, *, slots: int = SLOTS, clock: bool = False
+    ) -> None:
         self.name = name
+        self._slots = slots
         self._network = network
         self._folder = base / name
         self._folder.mkdir()
@@ -30,7 +34,8 @@ class ChaosHome:
         self.environ = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": str(self._folder),
-            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT}/src",
+            "PYTHONPATH": os.pathsep.join((*((str(HOOK),) if clock else ()), str(ROOT), f"{ROOT}/src")),
+            "CHAOS_CLOCK": str(self._folder / "clock"),
             "ERRANDS_HOME": self.home.path,
             "XDG_CONFIG_HOME": str(self._folder / "config"),
             "FLEET_URL": url,
@@ -42,7 +47,15 @@ class ChaosHome:
 
     def join(self) -> None:
         self._run(
-            "host", "join", "env:FLEET_URL", "--name", self.name, "--label", LABEL, "--slots", str(SLOTS)
+            "host",
+            "join",
+            "env:FLEET_URL",
+            "--name",
+            self.name,
+            "--label",
+            LABEL,
+            "--slots",
+            str(self._slots),
         )
 
     def engine(self) -> Engine:
@@ -75,6 +88,12 @@ class ChaosHome:
                 is_daemon = facts is not None and pid == int(facts["pid"])
                 found[pid] = "daemon" if is_daemon else "host" if is_host else "other"
         return found
+
+    def step_clock(self, seconds: float) -> None:
+        """Let the wall clock of every process of this home be ahead by so much."""
+        clock = self._folder / "clock"
+        clock.with_suffix(".new").write_text(str(seconds))
+        clock.with_suffix(".new").rename(clock)
 
     def close(self) -> None:
         self.strike(signal.SIGKILL)

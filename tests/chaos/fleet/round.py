@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from errands.model.options.draft import Draft
 from errands.model.view import View
 from errands.ports.store import Query
 from tests.chaos.breaks import Break
-from tests.chaos.fleet.faults import Faults, restored
+from tests.chaos.fleet.clocks import make_steppable
+from tests.chaos.fleet.faults import Fault, Faults, restored
 from tests.chaos.fleet.homes import LABEL, ChaosHome
+from tests.chaos.fleet.mutants import break_protocol
 from tests.chaos.fleet.network import Network
 from tests.chaos.fleet.witness import Life, Witness
 from tests.chaos.processes import wait_until
@@ -47,16 +50,26 @@ class Played:
 
 
 @dataclass
-class _Deed:
+class Deed:
     token: str
     home: int
     seconds: float
     code: int
     retries: int
+    stubborn: bool = False  # it ignores SIGTERM
 
 
-def play(seed: int, *, tasks: int, faults: int, keep: bool = False) -> Played:
-    """Play one seed, and check what was promised."""
+def play(
+    seed: int,
+    *,
+    tasks: int,
+    faults: int,
+    keep: bool = False,
+    only: Sequence[str] = (),
+    mutant: str = "",
+    clocks: bool = False,
+) -> Played:
+    """Play one seed, and check what was promised; `mutant` is what is broken on purpose."""
     base = Path(tempfile.mkdtemp(prefix=f"errands-fleet-{seed}-"))
     played = Played(seed)
     dice = random.Random(seed)
@@ -67,10 +80,12 @@ def play(seed: int, *, tasks: int, faults: int, keep: bool = False) -> Played:
         witness = Witness(base / "witness")
         try:
             url = server.url(server.create_database())
-            homes = [ChaosHome(base, name, network, url) for name in NAMES]
-            _join(homes, server)
+            homes = [ChaosHome(base, name, network, url, clock=clocks) for name in NAMES]
+            join(homes, server, mutant=mutant)
             deeds = [_deed(dice, number) for number in range(tasks)]
-            _storm(deeds, Faults(homes, network, server, pace=PACE), homes, witness, played, dice, faults)
+            known = Faults(homes, network, server, pace=PACE, clocks=clocks).all
+            chosen = {name: fault for name, fault in known.items() if not only or name in only}
+            _storm(deeds, chosen, homes, witness, played, dice, faults)
             _judge(deeds, homes, witness, played)
         finally:
             for home in homes:
@@ -84,18 +99,21 @@ def play(seed: int, *, tasks: int, faults: int, keep: bool = False) -> Played:
     return played
 
 
-def _join(homes: list[ChaosHome], server: Server) -> None:
+def join(homes: list[ChaosHome], server: Server, *, lease: float = LEASE, mutant: str = "") -> None:
+    """Have all homes join, with a lease that is shorter than what users have."""
     for number, home in enumerate(homes):
         home.join()
-        if not number:  # the first one makes the tables
-            assert wait_until(lambda: _hosts(server) == 1, within=60), home.log
+        if not number:  # the first one makes the tables, and reads the durations when it joins again
+            assert wait_until(lambda: _hosts(server) == 1, within=120), home.log
+            make_steppable(server)
             server.execute(
-                f"update fleet.clock set lease = '{LEASE} s', renewal = '{LEASE / 6} s', slack = '2 s',"
-                " quiet = '8 s', steady = '6 s'",
+                f"update fleet.clock set lease = '{lease} s', renewal = '{lease / 6} s', slack = '2 s',"
+                f" quiet = '{lease + 2} s', steady = '{lease} s'",
                 database="fleet1",
             )
-            home.start()
-    assert wait_until(lambda: _hosts(server) == len(homes), within=60), [home.log for home in homes]
+            break_protocol(server, mutant)
+            home.join()
+    assert wait_until(lambda: _hosts(server) == len(homes), within=120), [home.log for home in homes]
 
 
 def _hosts(server: Server) -> int:
@@ -107,8 +125,8 @@ def _hosts(server: Server) -> int:
         return 0
 
 
-def _deed(dice: random.Random, number: int) -> _Deed:
-    return _Deed(
+def _deed(dice: random.Random, number: int) -> Deed:
+    return Deed(
         token=f"deed{number}",
         home=dice.randrange(len(NAMES)),
         seconds=dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)),
@@ -118,8 +136,8 @@ def _deed(dice: random.Random, number: int) -> _Deed:
 
 
 def _storm(
-    deeds: list[_Deed],
-    faults: Faults,
+    deeds: list[Deed],
+    faults: dict[str, Fault],
     homes: list[ChaosHome],
     witness: Witness,
     played: Played,
@@ -134,18 +152,18 @@ def _storm(
             for number in range(count):
                 share = len(rest) // (count - number)
                 for deed in rest[:share]:
-                    _submit(engines[deed.home], deed, witness)
+                    submit(engines[deed.home], deed, witness)
                 rest = rest[share:]
                 time.sleep(dice.uniform(0, 1))
-                name = dice.choice(list(faults.all))
+                name = dice.choice(list(faults))
                 played.faults[name] += 1
-                faults.all[name](dice)
+                faults[name](dice)
             for deed in rest:
-                _submit(engines[deed.home], deed, witness)
+                submit(engines[deed.home], deed, witness)
         if not wait_until(lambda: all(map(_is_quiet, engines)), within=SETTLED, every=0.5):
             for home, engine in zip(homes, engines, strict=True):
                 waiting = [
-                    f"{view.name} {view.id} {view.state}" for view in _views(engine) if not _is_over(view)
+                    f"{view.name} {view.id} {view.state}" for view in views(engine) if not is_over(view)
                 ]
                 if waiting:
                     played.breaks.append(Break("F1", f"{home.name} still waits for {waiting}"))
@@ -154,29 +172,31 @@ def _storm(
             engine.close()
 
 
-def _submit(engine: Engine, deed: _Deed, witness: Witness) -> None:
-    words = ("/bin/sh", DEED, str(witness.path), deed.token, str(deed.seconds), str(deed.code))
+def submit(engine: Engine, deed: Deed, witness: Witness, *, host: str = LABEL) -> None:
+    words = ["/bin/sh", DEED, str(witness.path), deed.token, str(deed.seconds), str(deed.code)]
+    if deed.stubborn:
+        words.append("stubborn")
     engine.submit(
         Draft(
-            command=words, name=deed.token, key=deed.token, cwd="/", host=LABEL, owner="ann", notify="always",
-            retries=deed.retries,
+            command=tuple(words), name=deed.token, key=deed.token, cwd="/", host=host, owner="ann",
+            notify="always", retries=deed.retries,
         )
     )  # fmt: skip
 
 
-def _views(engine: Engine) -> list[View]:
+def views(engine: Engine) -> list[View]:
     return [view for view in engine.list(Query()) if view.name.startswith("deed") and view.key == view.name]
 
 
-def _is_over(view: View) -> bool:
+def is_over(view: View) -> bool:
     return view.state in _ENDED
 
 
 def _is_quiet(engine: Engine) -> bool:
-    return all(map(_is_over, _views(engine)))
+    return all(map(is_over, views(engine)))
 
 
-def _judge(deeds: list[_Deed], homes: list[ChaosHome], witness: Witness, played: Played) -> None:
+def _judge(deeds: list[Deed], homes: list[ChaosHome], witness: Witness, played: Played) -> None:
     lives: dict[str, list[Life]] = {}
     wait_until(lambda: not witness.living(), within=30)
     for life in witness.lives:
@@ -189,16 +209,16 @@ def _judge(deeds: list[_Deed], homes: list[ChaosHome], witness: Witness, played:
     for home in homes:
         engine = home.engine()
         try:
-            views = {view.name: view for view in _views(engine)}
+            found = {view.name: view for view in views(engine)}
             notices = Counter(notice.run_id for notice in engine.take_notices("ann", reader="chaos"))
             for deed in (each for each in deeds if homes[each.home] is home):
-                _judge_deed(deed, views.get(deed.token), lives.get(deed.token, []), engine, notices, played)
+                _judge_deed(deed, found.get(deed.token), lives.get(deed.token, []), engine, notices, played)
         finally:
             engine.close()
 
 
 def _judge_deed(
-    deed: _Deed, view: View | None, lives: list[Life], engine: Engine, notices: Counter[str], played: Played
+    deed: Deed, view: View | None, lives: list[Life], engine: Engine, notices: Counter[str], played: Played
 ) -> None:
     breaks = played.breaks
     if view is None:

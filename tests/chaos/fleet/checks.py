@@ -1,0 +1,196 @@
+"""Checks: one home is struck in the same way again and again, and every run that it had is looked at."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from tests.chaos.breaks import Break
+from tests.chaos.fleet.homes import ChaosHome
+from tests.chaos.fleet.network import Network
+from tests.chaos.fleet.round import SETTLED, Deed, is_over, join, submit, views
+from tests.chaos.fleet.witness import Witness, uptime
+from tests.chaos.processes import wait_until
+from tests.postgres import DURABLE, Server
+
+LEASE = 15.0  # seconds: with it a fuse burns after 9 of them, and all is killed after 13
+BATCH = 10  # runs that the home has at each strike
+FOR_EVER = 1000.0
+BACK_WITHIN = 5.0  # seconds after a restart of PostgreSQL
+
+
+@dataclass
+class Checked:
+    name: str
+    runs: int = 0
+    breaks: list[Break] = field(default_factory=list)
+    slowest: float = 0.0
+
+    def line(self) -> str:
+        took = f", at most {self.slowest:.1f} s until starts were as quick as before" if self.slowest else ""
+        return f"{self.name}: {self.runs} runs, {len(self.breaks)} broken promises{took}"
+
+
+class _Stage:
+    """Ada places runs on bob, and cem gives up bob when it is out of touch."""
+
+    def __init__(self, base: Path, network: Network, server: Server, mutant: str) -> None:
+        self.network, self.server = network, server
+        url = server.url(server.create_database())
+        self.homes = [ChaosHome(base, name, network, url, slots=BATCH) for name in ("ada", "bob", "cem")]
+        self.ada, self.bob, _ = self.homes
+        join(self.homes, server, lease=LEASE, mutant=mutant)
+        self.witness = Witness(base / "witness")
+        self.back: list[float] = []  # how long after each restart starts were quick again
+
+    def start_in(self, token: str) -> float:
+        """Return how many seconds pass between submitting a run and its start on bob."""
+        engine = self.ada.engine()
+        try:
+            before = uptime()
+            submit(engine, Deed(token, 0, 0.0, 0, 0), self.witness, host=self.bob.name)
+        finally:
+            engine.close()
+        assert wait_until(lambda: bool(self._starts(token)), within=SETTLED), self.bob.log
+        return self._starts(token)[0] - before
+
+    def _starts(self, token: str) -> list[float]:
+        return [life.start for life in self.witness.lives if life.token == token]
+
+    def place(self, first: int, seconds: float) -> list[str]:
+        """Have bob run a batch; half of it does not end when it is asked to."""
+        deeds = [Deed(f"deed{first + n}", 0, seconds, 0, 0, stubborn=n % 2 == 0) for n in range(BATCH)]
+        engine = self.ada.engine()
+        try:
+            for deed in deeds:
+                submit(engine, deed, self.witness, host=self.bob.name)
+        finally:
+            engine.close()
+        tokens = [deed.token for deed in deeds]
+        assert wait_until(lambda: self.living(tokens) == set(tokens), within=SETTLED), self.bob.log
+        return tokens
+
+    def living(self, tokens: list[str]) -> set[str]:
+        return {life.token for life in self.witness.living() if life.token in tokens}
+
+    def wait_for_lease(self) -> None:
+        """Wait until the lease of bob is over."""
+        ((left,),) = self.server.execute(
+            "select extract(epoch from lease_until - chaos.clock_timestamp()) from fleet.hosts"
+            " where name = 'bob'",
+            database="fleet1",
+        )
+        time.sleep(max(0.0, float(left)))
+
+    def ends(self, tokens: list[str]) -> dict[str, str]:
+        """Wait until ada knows the ends of runs, and return them."""
+        engine = self.ada.engine()
+        try:
+            wait_until(lambda: all(is_over(v) for v in views(engine)), within=SETTLED, every=0.5)
+            return {
+                view.name: f"{view.state} {engine.get(view.id).history[-1].failure or ''}".strip()
+                for view in views(engine)
+                if view.name in tokens
+            }
+        finally:
+            engine.close()
+
+
+def _kill_both(stage: _Stage, first: int) -> list[Break]:
+    """Kill daemon and host process together: the fuses end everything before the lease is over."""
+    tokens = stage.place(first, FOR_EVER)
+    stage.bob.strike(signal.SIGKILL, daemon=True, host=True)
+    stage.wait_for_lease()
+    broken = _alive(stage, tokens)
+    stage.bob.start()
+    return broken + _not(stage, tokens, "failed lost")
+
+
+def _partition(stage: _Stage, first: int) -> list[Break]:
+    """Cut bob off, in one of three ways: the same holds."""
+    tokens = stage.place(first, FOR_EVER)
+    cut = (Network.unplug, Network.cut_from, Network.cut_to)[first // (BATCH * BATCH) % 3]
+    cut(stage.network, "bob")
+    stage.wait_for_lease()
+    broken = _alive(stage, tokens)
+    stage.network.plug_in("bob")
+    stage.network.mend("bob")
+    return broken + _not(stage, tokens, "failed lost")
+
+
+def _kill_daemon(stage: _Stage, first: int) -> list[Break]:
+    """Kill the daemon alone: the next one goes on with every run."""
+    tokens = stage.place(first, LEASE)
+    stage.bob.strike(signal.SIGKILL, daemon=True)
+    stage.bob.start()
+    return _not(stage, tokens, "completed")
+
+
+def _restart(stage: _Stage, first: int) -> list[Break]:
+    """Restart PostgreSQL: soon runs start as quickly as before, and no process had to be started again."""
+    normal = median(stage.start_in(f"deed{first + n}") for n in range(5))
+    processes = stage.bob.processes()
+    hosts = [pid for pid, what in processes.items() if what != "other"]
+    stage.server.restart("fast" if first // (BATCH * BATCH) % 2 else "crash")
+    up, number, took = uptime(), first + 5, float("inf")
+    while took > max(2 * normal, normal + 0.2) and number < first + 100:
+        took = stage.start_in(f"deed{number}")
+        number += 1
+    stage.back.append(uptime() - up)
+    broken = []
+    if stage.back[-1] > BACK_WITHIN:
+        broken.append(Break("F7", f"starts took {stage.back[-1]:.1f} s to be as quick as before a restart"))
+    if [pid for pid, what in stage.bob.processes().items() if what != "other"] != hosts:
+        broken.append(Break("F7", "a process of the host was started again"))
+    return broken
+
+
+CHECKS: dict[str, Callable[[_Stage, int], list[Break]]] = {
+    "kill of daemon and host process": _kill_both,
+    "partition": _partition,
+    "kill of the daemon": _kill_daemon,
+    "restart of PostgreSQL": _restart,
+}
+
+
+def check(name: str, *, runs: int, mutant: str = "") -> Checked:
+    """Strike until so many runs were looked at."""
+    base = Path(tempfile.mkdtemp(prefix="errands-fleet-check-"))
+    checked = Checked(name)
+    with Network("db", "ada", "bob", "cem") as network:
+        server = Server(settings=DURABLE, host=network.address("db"), on=network.on("db"))
+        server.start()
+        stage = None
+        try:
+            stage = _Stage(base, network, server, mutant)
+            for number in range(0, runs, BATCH):
+                checked.breaks += CHECKS[name](stage, number * BATCH)
+                checked.runs += BATCH
+            checked.slowest = max(stage.back, default=0.0)
+        finally:
+            if stage is not None:
+                for home in stage.homes:
+                    home.close()
+                stage.witness.close()
+            server.remove()
+            shutil.rmtree(base, ignore_errors=True)
+    return checked
+
+
+def _alive(stage: _Stage, tokens: list[str]) -> list[Break]:
+    return [Break("F2", f"{token} is alive after its lease") for token in sorted(stage.living(tokens))]
+
+
+def _not(stage: _Stage, tokens: list[str], wanted: str) -> list[Break]:
+    ends = stage.ends(tokens)
+    return [
+        Break("F5", f"{token} should be {wanted}, and is {ends.get(token)}")
+        for token in tokens
+        if ends.get(token) != wanted
+    ]

@@ -1,0 +1,19 @@
+"""Mutants: the protocol with one part broken on purpose, which a round or a check must notice."""
+
+from __future__ import annotations
+
+from tests.chaos.fleet.clocks import exchange
+from tests.postgres import Server
+
+# What each breaks: the function, what stands there, and what stands there instead.
+MUTANTS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    # Hosts get a lease that is longer than the one that the fleet counts with, so no fuse burns in time.
+    "no fuse": (("join", "extract(epoch from c.lease)", "1000 * extract(epoch from c.lease)"),),
+    # After a failover runs are handed out before their hosts have said that they have them.
+    "no quiet time": (("settle", "clock_timestamp() + quiet", "clock_timestamp()"),),
+}
+
+
+def break_protocol(server: Server, name: str) -> None:
+    for function, old, new in MUTANTS[name] if name else ():
+        exchange(server, function, old, new)
