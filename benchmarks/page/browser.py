@@ -145,7 +145,7 @@ class Chromium:
         return seen
 
     def takeovers(self, tabs: int, count: int) -> list[float]:
-        """Close the tab that reads the stream, several times; return the seconds until another one does."""
+        """Close the tab that reads the stream, again and again; return the seconds until another one does."""
         context = self._context()
         pages = [context.new_page() for _ in range(tabs)]
         for page in pages:
@@ -153,7 +153,7 @@ class Chromium:
             page.wait_for_selector(".live.good")
         took = []
         for page in pages[:count]:  # the lock is handed on in the order in which they asked for it
-            pages[-1].wait_for_timeout(1000)  # the other tabs read again what they show
+            pages[-1].wait_for_timeout(500)  # the one before has the stream by now
             began = time.perf_counter()
             with context.expect_event("response", lambda response: "/api/stream" in response.url):
                 page.close()

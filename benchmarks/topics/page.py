@@ -24,7 +24,7 @@ _LINE = 1_000_000  # characters
 _LOG = 10_000_000  # bytes, which is less than is kept
 _WRITES = f"print('x' * {_LINE}); [print('line', n, '.' * 60) for n in range({(_LOG - _LINE) // 72})]"
 _WANTED = "line 99999"
-_TABS, _TAKEOVERS = 12, 5
+_TABS, _TAKEOVERS = 12, 10
 _STREAMS, _ENDS = 100, 200
 _PACE = 0.05  # seconds between two tasks
 
@@ -48,7 +48,7 @@ def measure(scale: Scale) -> list[Table]:
                 listed.append(browser.look("/tasks", LIST))
                 logged.append(browser.look(f"/tasks/{task}", LOG, text=_WANTED))
             memory = server.memory()
-            takeovers = Spread(browser.takeovers(_TABS, _TAKEOVERS))
+            takeovers = [took for _ in range(scale.rounds) for took in browser.takeovers(_TABS, _TAKEOVERS)]
     lines = "a log of 10 MB with a line of 1 MB"
     figures = [
         *_views(f"{_TASKS + 1:,} tasks", listed, heap=20),
@@ -67,7 +67,12 @@ def measure(scale: Scale) -> list[Table]:
             judged=listed[0].code / 1e3,
             bar=_at_most(60, " kB"),
         ),
-        _time(f"another of {_TABS} tabs reads the stream after its reader was closed", takeovers, 1000),
+        Figure(
+            what=f"another of {_TABS} tabs reads the stream after its reader was closed, the slowest",
+            value=Spread(takeovers).text(milliseconds),
+            judged=max(takeovers) * 1e3,
+            bar=_at_most(1000, " ms"),
+        ),
     ]
     return [
         Table(

@@ -171,7 +171,7 @@ def test_another_schedule_is_one_click_away_and_can_be_typed_at_once(
     expect(page.locator(".card", has_text=task)).to_be_visible()
     page.get_by_role("link", name="Schedule something").click()
     expect(page.get_by_label("Command, as in a shell")).to_be_focused()
-    expect(page.get_by_label("every", exact=True)).to_have_value("30m")
+    expect(page.get_by_label("Repeat every")).to_have_value("30m")
     page.get_by_role("button", name="A prompt to an agent").click()
     expect(page.get_by_label("Prompt", exact=True)).to_be_focused()
     web.errands("cancel", task, check=False)

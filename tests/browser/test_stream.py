@@ -26,6 +26,13 @@ def _streams(context: BrowserContext) -> list[Request]:
     return found
 
 
+def _readings(context: BrowserContext) -> list[str]:
+    """Collect the readings of whole lists."""
+    found: list[str] = []
+    context.on("request", lambda request: found.append(request.url) if "limit=" in request.url else None)
+    return found
+
+
 def _locks(page: Page) -> tuple[int, int]:
     """Count the tabs that hold the lock of the stream, and those that wait for it."""
     found = page.evaluate("() => navigator.locks.query()")
@@ -48,6 +55,7 @@ def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Window
     for page in tabs:
         expect(page.get_by_text(first).first).to_be_visible()
     assert _locks(tabs[1]) == (1, TABS - 1)  # one reads, the others stand in line for it
+    readings = _readings(context)
     tabs[0].close()  # it was the first, so it reads the stream
     second = web.run("--", "echo", "after the first tab")
     for page in tabs[1:]:
@@ -57,6 +65,7 @@ def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Window
         streams[1].frame.page is tabs[1]
     )  # the next in line, by the lock alone: nothing waits for a time to pass
     assert _locks(tabs[1]) == (1, TABS - 2)
+    assert readings == []  # the stream goes on: lists that are read again would be in its way
 
 
 _AWAY = """
@@ -114,6 +123,32 @@ def test_a_server_that_hangs_leaves_a_page_that_says_it_is_not_live(
     expect(page.get_by_text("Not live since")).to_have_count(0)
     task = own_web.run("--", "echo", "after the break")
     expect(page.get_by_text(task).first).to_be_visible()
+
+
+# Breaks the stream, and never calls back in time, as a tab in the background may not for a minute.
+_BREAK = """
+const [real, later] = [window.fetch, window.setTimeout];
+const over = new AbortController();
+window.fetch = (path, more) => {
+  if (!path.startsWith("/api/stream") || over.signal.aborted) return real(path, more);
+  return real(path, { ...more, signal: over.signal });
+};
+window.setTimeout = (act, wait) => (over.signal.aborted ? 0 : later(act, wait));
+window.breakStream = () => over.abort();
+"""
+
+
+def test_a_tab_that_only_listens_can_have_the_stream_tried_again(windows: Windows) -> None:
+    context = windows.context()
+    context.add_init_script(_BREAK)
+    reads, listens = context.new_page(), context.new_page()
+    for page in (reads, listens):
+        page.goto("/tasks")
+        expect(page.locator(".live")).to_have_text("● live")
+    reads.evaluate("() => window.breakStream()")
+    listens.get_by_role("button", name="Try now").click()
+    expect(listens.locator(".live")).to_have_text("● live")
+    expect(listens.get_by_text("Not live since")).to_have_count(0)
 
 
 def test_signing_out_reaches_every_tab(

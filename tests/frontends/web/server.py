@@ -176,6 +176,7 @@ class Stream:
             "GET", path, headers={"Authorization": f"Bearer {server.key if key is None else key}"}
         )
         self.answer = self._line.getresponse()
+        self.last = ""  # the id of the last event that had one
 
     def __enter__(self) -> Stream:
         return self
@@ -187,7 +188,9 @@ class Stream:
         name = ""
         while line := self.answer.readline():
             word, _, rest = line.decode().rstrip("\n").partition(": ")
-            if word == "event":
+            if word == "id":
+                self.last = rest
+            elif word == "event":
                 name = rest
             elif word == "data":
                 yield name, json.loads(rest)

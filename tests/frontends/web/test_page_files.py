@@ -12,6 +12,7 @@ import pytest
 
 from errands.frontends.tools.keys import KEYS
 from errands.frontends.web import bundle, static
+from errands.frontends.web.api.bodies import FORM
 from errands.frontends.web.static import page_file
 
 ROOT = Path(__file__).parents[3]
@@ -90,13 +91,34 @@ def test_the_page_is_small() -> None:
 def test_every_module_and_style_sheet_is_in_the_bundle() -> None:
     script, styles = (static.files()[name].decode() for name in (bundle.SCRIPT, bundle.STYLES))
     for path in OURS:
-        first = path.read_text().splitlines()[0]  # a comment that says what the module is
-        assert script.count(f"{first}\n") == 1, path
+        name = re.sub(r"\W", "_", path.relative_to(PAGE / "js").with_suffix("").as_posix())
+        assert script.count(f"const module_{name} = ") == 1, path
     assert [each.relative_to(PAGE).as_posix() for each in sorted(PAGE.glob("css/*.css"))] == sorted(
         bundle.STYLE_SHEETS
     )
     for path in PAGE.glob("css/*.css"):
         assert path.read_text() in styles
+
+
+def test_the_bundle_has_the_code_of_a_module_without_its_comments() -> None:
+    code = (
+        "// What it is.\n/** Types. @param {any} x */\nconst a = (x) => {\n  // Why.\n"
+        '  const y = /** @type {any} */ (x);\n  /** @type {any} */ (y).z = "// no comment";\n'
+        "  return y; // it\n};\n/**\n * Long.\n */\na(1);\n"
+    )
+    assert bundle.script({"js/main.js": code}) == (
+        "const module_main = (() => {\nconst a = (x) => {\n  const y = /** @type {any} */ (x);\n"
+        '  /** @type {any} */ (y).z = "// no comment";\n  return y; // it\n};\na(1);\n})();\n'
+    )
+
+
+def test_options_with_words_have_a_section_and_exist() -> None:
+    """A new option needs neither: it stands at the end, with the help of the command line."""
+    text = (PAGE / "js/views/options.js").read_text()
+    words = set(re.findall(r"^  (\w+): \[", text, re.MULTILINE))
+    sections = " ".join(re.findall(r'^  \["[^"]*", "([^"]+)"\],$', text, re.MULTILINE)).split()
+    assert sorted(words) == sorted(sections)
+    assert words <= {option.name for option in FORM}
 
 
 def test_modules_are_joined_in_the_order_in_which_they_need_each_other() -> None:

@@ -61,10 +61,14 @@ def test_the_tools_for_agents_are_served_beside_the_page_with_their_own_token(
 def test_the_metrics_are_served_to_programs(web: WebServer) -> None:
     web.run("true")
     token = web.errands("web", "--token").strip()
-    reply = web.get("/metrics", key=token)
+    reply = web.get("/metrics", key=token, headers={"Accept": "application/openmetrics-text, */*;q=0.1"})
     assert reply.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     assert reply.body.endswith(b"# EOF\n")
     assert b"errands_" in reply.body
+    old = web.get("/metrics", key=token)
+    assert old.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert b"# EOF" not in old.body
+    assert b"errands_" in old.body
     assert web.get("/metrics", key="").status == 401
 
 

@@ -48,6 +48,45 @@ def test_the_life_of_a_task_is_heard(web: WebServer) -> None:
                 break
 
 
+def test_a_stream_goes_on_after_the_last_event_of_another(web: WebServer) -> None:
+    with web.stream() as stream:
+        assert not stream.until("hello")["resumed"]
+        first = submit(web, "true")
+        stream.until_state(first, "completed")
+        known = stream.last
+    with web.stream(after=known) as stream:  # nothing read the stream for a moment
+        assert stream.until("hello")["resumed"]
+        stream.until_state(submit(web, "true"), "completed")
+        with web.stream(after=known) as other:
+            assert other.until("hello")["resumed"]
+            for name, _ in other:
+                assert name != "beat", "it did not hear what the first one did"
+                if other.last == stream.last:
+                    break
+
+
+@pytest.mark.parametrize("after", ["unknown.1", "unknown", ".", "-1"])
+def test_a_stream_that_cannot_go_on_begins_anew(web: WebServer, after: str) -> None:
+    with web.stream(after=after) as stream:
+        assert not stream.until("hello")["resumed"]
+
+
+def test_what_was_missed_is_sent_only_if_all_of_it_is_kept() -> None:
+    recent = streaming._Recent()
+    first = recent.last
+    assert recent.after(first) == []
+    frames = [recent.add("rows", {"rows": ["x" * 1000, number]}) for number in range(10)]
+    assert recent.after(first) == frames
+    assert recent.after(recent.last) == []
+    for _ in range(10_000):
+        latest = recent.add("rows", {"rows": ["x" * 1000]})
+        assert recent._size <= streaming.MOST_QUEUED
+    assert recent.after(first) is None
+    epoch, _, number = recent.last.partition(".")
+    assert recent.after(f"{epoch}.{int(number) - 1}") == [latest]
+    assert recent.after(f"{epoch}.{int(number) + 1}") is None
+
+
 def test_questions_are_counted(web: WebServer) -> None:
     with web.stream() as stream:
         before = stream.until("hello")["counts"]["waiting"]

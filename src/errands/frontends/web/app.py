@@ -26,7 +26,7 @@ from errands.frontends.web.api.openapi import document
 from errands.frontends.web.api.operation import Operation
 from errands.frontends.web.api.operations import OPERATIONS
 from errands.frontends.web.api.reading import body_of, values_of
-from errands.frontends.web.call import Answer, Call, Download, Engines, Services
+from errands.frontends.web.call import Answer, Call, Download, Engines, Services, Text
 from errands.frontends.web.callers import Callers
 from errands.frontends.web.guard import Guard, RefusalError
 from errands.frontends.web.signing import Signing
@@ -134,7 +134,7 @@ class WebApp:
         if operation.name == "openapi":
             return _json(document(self._url), 200)
         if operation.name == "stream":
-            return await self._streams.open(caller, values["logs"])
+            return await self._streams.open(caller, logs=values["logs"], after=values["after"])
         if operation.name == "sign-in":
             # Before the code is looked at: guessing is slow, and a run cannot even try.
             self._callers.failures.check()
@@ -148,6 +148,7 @@ class WebApp:
                 values=values,
                 body=body,
                 agent=request.headers.get("user-agent", ""),
+                accept=request.headers.get("accept", ""),
                 url=self._url,
             )
             if needs == "person":
@@ -172,8 +173,9 @@ class WebApp:
                 media_type="application/octet-stream",
                 headers={"content-disposition": f"attachment; filename*=UTF-8''{name}"},
             )
-        if isinstance(answer, str):
-            return Response(answer, media_type=f"{operation.answer}; version=1.0.0; charset=utf-8")
+        if isinstance(answer, Text):
+            # Starlette would add a charset to the type, which has one already.
+            return Response(answer.content, headers={"content-type": answer.content_type, "vary": "Accept"})
         return _json(answer, operation.status)
 
     async def _pieces(self, download: Download) -> AsyncIterator[bytes]:

@@ -54,6 +54,7 @@ class Call:
     values: Mapping[str, Any]
     body: Mapping[str, Any]
     agent: str  # what the browser calls itself
+    accept: str  # the formats that the caller asks for
     url: str
 
     @property
@@ -92,7 +93,15 @@ class Download:
     read: Callable[[Engine], bytes]
 
 
-Answer = Mapping[str, Any] | Download | str
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is no JSON, with its content type."""
+
+    content_type: str
+    content: str
+
+
+Answer = Mapping[str, Any] | Download | Text
 Handler = Callable[[Call], Answer]
 
 

@@ -1,6 +1,8 @@
 """The stream of changes: one listener of the engine's hub for all pages, and a bounded queue for each.
 
-Nothing is replayed. A page that reads too slowly loses events and gets `again`: read all that is shown.
+The latest events are kept for a moment, so that a page that comes back, or another tab that takes its place,
+goes on where it was: twelve tabs that read everything again would hold up the stream itself (525 ms instead
+of 35). A page that reads too slowly loses events and gets `again`: read all that is shown.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
@@ -35,20 +38,53 @@ GATHER = 0.02  # seconds in which changes are gathered, so that a burst is one e
 MOST_QUEUED = 1 << 18  # bytes of events that wait for a page
 MOST_CHANGED = 300  # tasks in one event; for more, the page reads everything again
 STALLED = 30.0  # seconds that a page may read nothing before its stream ends
+LINGER = 15.0  # seconds that changes are listened to without a page, so that the next one can go on
 HELD = 0.3  # seconds that the beginning of a word is held back, because it may be that of a secret
 _LOG = logging.getLogger("errands.web")
 
 
-def event(name: str, facts: Any) -> bytes:
-    """Return an event as it is sent."""
+def event(name: str, facts: Any, number: str = "") -> bytes:
+    """Return an event as it is sent; with a number, a later stream can go on after it."""
     data = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     # JSON has no line breaks, but a reader may take others for one.
     data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+    head = f"id: {number}\n" if number else ""
+    return f"{head}event: {name}\ndata: ".encode() + data + b"\n\n"
 
 
 def now() -> str:
     return str(plain_value(datetime.now(UTC)))
+
+
+class _Recent:
+    """The latest events for all pages, by number, as far as their bytes are kept."""
+
+    def __init__(self) -> None:
+        self._epoch = secrets.token_hex(4)
+        self._last = 0
+        self._size = 0
+        self._frames: deque[bytes] = deque()
+
+    @property
+    def last(self) -> str:
+        return f"{self._epoch}.{self._last}"
+
+    def add(self, name: str, facts: Any) -> bytes:
+        self._last += 1
+        frame = event(name, facts, self.last)
+        self._frames.append(frame)
+        self._size += len(frame)
+        while self._size > MOST_QUEUED:
+            self._size -= len(self._frames.popleft())
+        return frame
+
+    def after(self, number: str) -> list[bytes] | None:
+        """Return the events after one, or None if some of them are not kept."""
+        epoch, _, place = number.rpartition(".")
+        missed = self._last - int(place) if epoch == self._epoch and place.isdecimal() else -1
+        if not 0 <= missed <= len(self._frames):
+            return None
+        return list(self._frames)[len(self._frames) - missed :]
 
 
 class Streams:
@@ -63,14 +99,19 @@ class Streams:
         self._is_signed_in = is_signed_in
         self._open: set[_Stream] = set()
         self._pump: asyncio.Task[None] | None = None
+        self._recent = _Recent()
+        self._linger: asyncio.TimerHandle | None = None
         self._counts: dict[str, int] | None = None
         self._is_live: bool | None = None
 
-    async def open(self, caller: Caller, logs: str | None) -> Response:
-        """Return the stream of a page, with the output of the runs that it asks for."""
+    async def open(self, caller: Caller, *, logs: str | None, after: str | None) -> Response:
+        """Return the stream of a page, with the output of the runs that it asks for.
+
+        `after` is the number of the last event that the page knows.
+        """
         wanted = await self._read(lambda engine: log_requests(engine, logs or ""))
         first = await self._read(self._hello)
-        stream = _Stream(self, caller, first, wanted)
+        stream = _Stream(self, caller, first, wanted, after=after or "")
         return _Events(stream)
 
     def _hello(self, engine: Engine) -> dict[str, Any]:
@@ -85,14 +126,25 @@ class Streams:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: question(self._engines.mine()))
 
-    def add(self, stream: _Stream) -> None:
+    def add(self, stream: _Stream, after: str) -> tuple[str, list[bytes] | None]:
+        """Let a stream have every event from now on; return the latest number, and those after `after`."""
         self._open.add(stream)
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
         if self._pump is None:
+            self._recent = _Recent()
             self._pump = asyncio.create_task(self._listen())
+        return self._recent.last, self._recent.after(after)
 
     def remove(self, stream: _Stream) -> None:
         self._open.discard(stream)
-        if not self._open and self._pump is not None:
+        if not self._open and self._linger is None:
+            self._linger = asyncio.get_running_loop().call_later(LINGER, self._stop)
+
+    def _stop(self) -> None:
+        self._linger = None
+        if self._pump is not None:
             self._pump.cancel()
             self._pump = None
 
@@ -102,8 +154,7 @@ class Streams:
             each.wake()
 
     def close(self) -> None:
-        if self._pump is not None:
-            self._pump.cancel()
+        self._stop()
         for each in list(self._open):
             each.end()
 
@@ -151,7 +202,7 @@ class Streams:
             each.note_growth(None if change.is_everything else changed)
 
     def _send(self, name: str, facts: Any) -> None:
-        frame = event(name, facts)
+        frame = self._recent.add(name, facts)
         for each in self._open:
             each.put(frame)
 
@@ -166,11 +217,19 @@ class _Stream:
     """The stream of one page: its events, and the runs whose output it follows."""
 
     def __init__(
-        self, streams: Streams, caller: Caller, first: dict[str, Any], logs: list[OutputReader]
+        self,
+        streams: Streams,
+        caller: Caller,
+        first: dict[str, Any],
+        logs: list[OutputReader],
+        *,
+        after: str = "",
     ) -> None:
         self._streams = streams
         self._caller = caller
-        self._frames: deque[bytes] = deque([event("hello", first)])
+        self._first = first
+        self._after = after
+        self._frames: deque[bytes] = deque()
         self._size = 0
         self._logs = logs
         self._grown = set(logs)
@@ -202,9 +261,14 @@ class _Stream:
     async def frames(self) -> AsyncIterator[bytes]:
         """Yield the events until the page leaves, signs out, or the server ends."""
         loop = asyncio.get_running_loop()
-        self._streams.add(self)
+        last, missed = self._streams.add(self, self._after)
         beat, flush = loop.time() + BEAT, False
         try:
+            # One that goes on keeps the number it knows until it has what it missed.
+            hello = {**self._first, "resumed": missed is not None}
+            yield event("hello", hello, last if missed is None else "")
+            for frame in missed or ():
+                yield frame
             while not self._is_over and self._streams.is_allowed(self._caller):
                 while self._frames:
                     frame = self._frames.popleft()

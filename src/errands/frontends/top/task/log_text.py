@@ -16,15 +16,13 @@ from errands.frontends.top.line_view import cut
 from errands.model.text.mask import Mask
 from errands.model.text.width import uncoloured
 from errands.ports.output import Piece
+from errands.text.error_line import LOOKS_LIKE_ERROR
 
 CHUNK = 64 * 1024  # bytes
 _AT_ONCE = 1 << 20  # bytes of one read
 _KEPT = 6  # chunks that are kept as text
 _COLOUR = re.compile(rb"\x1b\[[0-9;:]*m")
 _SAFE = 96  # bytes at the end of a hard cut in which a sequence or a character may have begun
-LOOKS_LIKE_ERROR = re.compile(
-    r"\b(error|errors|failed|failure|fatal|panic|exception|traceback|assertionerror)\b", re.IGNORECASE
-)
 
 Read = Callable[[int, int], Piece]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from errands import __version__, config
 from errands.config.agent_entries import agent_entries
-from errands.engine.live.metrics import families, text
+from errands.engine.live.metrics import families, negotiated
 from errands.frontends.tools.keys import KEYS, PLACES
 from errands.frontends.web.answers.rows import done
-from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.call import Answer, Call, Handler, Text
 from errands.frontends.web.callers import browser_of
 from errands.frontends.web.guard import RefusalError
 from errands.frontends.web.signing import WebSession
@@ -71,7 +71,7 @@ def start_daemon(call: Call) -> Answer:
 
 
 def metrics(call: Call) -> Answer:
-    return text(families(call.engine))
+    return Text(*negotiated(families(call.engine), call.accept))
 
 
 # Signing in.

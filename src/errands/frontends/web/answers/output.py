@@ -12,14 +12,17 @@ from typing import Any
 from errands.engine.engine import Engine
 from errands.frontends.web.api.bodies import MOST_LOGS
 from errands.frontends.web.call import Answer, Call, Download, Handler
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
 from errands.ports.output import CONTEXT, Piece
+from errands.text import clip
+from errands.text.error_line import error_line
 
 WINDOW = 65_536
 _SEARCHED = 8 << 20  # bytes that one search looks at; the page asks again for the rest
-_AROUND = 400  # characters of a line that a search shows
+_AROUND = 400  # characters of a line that is shown alone
+_LAST_LINES = 50  # in which the cause of a failure is looked for
 
 
 def _run_id(engine: Engine, task: str, run: int | None) -> str:
@@ -49,6 +52,19 @@ def window(engine: Engine, mask: Mask, run_id: str, piece: Piece) -> dict[str, A
 def end_of(engine: Engine, run_id: str) -> int:
     """Return how many bytes a run has printed so far."""
     return engine.tail(run_id, 1).next_offset
+
+
+def cause(engine: Engine, run_id: str) -> str:
+    """Return the line of a run's last output that tells why it failed; empty without output."""
+    try:
+        piece = engine.tail(run_id, _LAST_LINES)
+    except ErrandsError:
+        return ""  # it never ran, or its output is gone
+    if len(piece.content) > WINDOW:  # few lines, but very long ones
+        piece = engine.output(run_id, offset=piece.next_offset - WINDOW, limit=WINDOW)
+    mask = engine.mask(run_id.rpartition(".")[0])
+    shown = mask.output(piece.content, before=piece.before, after=piece.after, colour=False)
+    return clip(error_line([line(each) for each in shown.split("\n")]), _AROUND)
 
 
 def output(call: Call) -> Answer:

@@ -11,6 +11,7 @@ from errands.frontends.web.answers.rows import Rows, changed
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.approval import Approval, AuditEntry, call_of
 from errands.model.errors import Drifted, NotFound
+from errands.model.text.answers import Answer as AnswerToQuestion
 from errands.model.text.answers import answer_word, reach
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
@@ -68,7 +69,13 @@ def _question(call: Call, task_id: str, *, is_person: bool) -> dict[str, Any] | 
         "facts": facts,
         "reasons": [_reason(each) for each in asked.reasons],
         "answers": [
-            {"name": each.name, "key": each.key, "label": each.label} for each in answers_to(engine, asked)
+            {
+                "name": each.name,
+                "key": each.key,
+                "label": each.label,
+                "said": {"covers": _covers(each, view, mask)},
+            }
+            for each in answers_to(engine, asked)
         ],
         "lasting": any(each.undo == "no" for each in asked.reasons),
         "asked_at": plain_value(asked.asked_at),
@@ -79,6 +86,27 @@ def _question(call: Call, task_id: str, *, is_person: bool) -> dict[str, Any] | 
             "changed": _changed(engine, view, asked),
         },
     }
+
+
+def _covers(answer: AnswerToQuestion, view: View, mask: Mask | None) -> str:
+    """Say how far a yes reaches; empty for a no."""
+    where = _hidden(view.cwd or "", mask)
+    match answer.name:
+        case "once":
+            return "Only this time. It asks again before the next."
+        case "task" if view.standing is not None:
+            return "Every run of this recurring task, until what it runs changes."
+        case "task" if view.agent is not None and (view.question is None or call_of(view.question) is None):
+            return "All that this question lists, for the whole task of the agent."
+        case "task":
+            return "The same again in the rest of this agent's task, but nothing else, and no other task."
+        case "always":
+            return (
+                f"Exactly this command in {where}, from now on, whoever starts it. "
+                "Every other command, and this one in another directory, still asks. "
+                "`errands audit --always` lists such approvals, `errands reject --always` takes one back."
+            )
+    return ""
 
 
 def _hidden(value: str, mask: Mask | None) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from errands.engine.engine import Engine
+from errands.frontends.web.answers.output import cause
 from errands.frontends.web.answers.rows import Rows, counts, lanes
 from errands.frontends.web.api.schema import moment
 from errands.frontends.web.call import Answer, Call, Handler
@@ -18,6 +19,8 @@ from errands.text import plural
 
 _MOST = 50
 _NEXT = 10
+_LATEST = 5
+_CAUSES = 20  # failed tasks whose output is looked at
 _ROWS = 100
 _POINTS = 1000
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)  # nothing ran before, and long before there is no time at all
@@ -37,6 +40,8 @@ def overview(call: Call) -> Answer:
     waiting_ids = {view.id for view in asked}
     pending, _ = engine.next_pending(limit=_NEXT)
     failed = engine.list(Query(states=("failed",), since=failed_since, limit=_MOST, with_commands=False))
+    hour = now - timedelta(hours=1)
+    completed = engine.list(Query(states=("completed",), since=hour, limit=_LATEST, with_commands=False))
     return {
         "now": plain_value(now),
         "counts": counts(engine),
@@ -46,6 +51,8 @@ def overview(call: Call) -> Answer:
         ),
         "pending": rows.all(engine.summaries(pending)),
         "failed": rows.all(failed),
+        "causes": {view.id: cause(engine, view.latest.id) for view in failed[:_CAUSES]},
+        "completed": rows.all(completed),
         "coming": _coming(engine)[:_NEXT],
         "lanes": lanes(engine)["lanes"],
         "daemon": daemon_facts(engine.bell.is_answered()),

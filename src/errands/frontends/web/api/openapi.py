@@ -69,7 +69,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     content = (
         {"application/json": {"schema": ref(operation.answer)}}
         if "/" not in operation.answer
-        else {operation.answer: {"schema": _opaque(operation.answer)}}
+        else {each: {"schema": _opaque(each)} for each in operation.answer.split(" or ")}
     )
     responses: dict[str, Any] = {str(operation.status): {"description": "done", "content": content}}
     for status, meaning in statuses(operation).items():

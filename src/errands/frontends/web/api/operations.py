@@ -384,12 +384,13 @@ OPERATIONS: tuple[Operation, ...] = (
         parameters=(
             _query("logs", text("runs as ID.NUMBER@OFFSET, separated by commas; without the offset from the "
                                 f"end; at most {MOST_LOGS}", longest=2000)),
+            _query("after", text("the id of the last event that was read, to go on after it", longest=100)),
         ),
         answer="text/event-stream", refusals=(404,),
     ),
     Operation(
-        name="metrics", method="GET", path="/metrics", summary="the metrics, as OpenMetrics has them",
-        verb="errands metrics", answer="application/openmetrics-text",
+        name="metrics", method="GET", path="/metrics", summary="the metrics, as OpenMetrics where accepted",
+        verb="errands metrics", answer="text/plain or application/openmetrics-text",
     ),
     Operation(
         name="openapi", method="GET", path="/openapi.json", summary="this description", verb="errands web",

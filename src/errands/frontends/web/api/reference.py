@@ -38,8 +38,10 @@ and who may do what.
 _STREAM = """\
 ## The stream
 
-`GET /api/stream` answers with server-sent events. Nothing is replayed: after a break, and after `again`,
-read what is shown anew. Use `fetch`, because `EventSource` cannot send a key.
+`GET /api/stream` answers with server-sent events. Use `fetch`, because `EventSource` cannot send a key.
+After a break, ask with `after`, the `id` of the last event that came with one. If `hello` says `resumed`,
+what was missed follows; else, and after `again`, read what is shown anew. The latest 256 KiB of events are
+kept, and for 15 seconds when nothing reads them.
 """
 
 
@@ -63,7 +65,9 @@ def reference() -> str:
 def _operation(operation: Operation) -> Iterator[str]:
     needs = {"nothing": "no key", "key": "", "person": "person"}[operation.needs]
     answer = operation.answer
-    shown = f"[`{answer}`](#{answer.lower()})" if "/" not in answer else f"`{answer}`"
+    shown = (
+        f"[`{answer}`](#{answer.lower()})" if "/" not in answer else f"`{answer}`".replace(" or ", "` or `")
+    )
     yield f"### `{operation.method} {operation.path}`"
     yield ""
     yield f"{operation.summary[0].upper()}{operation.summary[1:]}.{f' *{needs}*' if needs else ''}"

@@ -218,6 +218,7 @@ SHAPES: dict[str, Schema] = {
         name=choice(("once", "task", "always", "no")),
         key=text("the letter to type in a terminal", longest=None),
         label=text("what a button says", longest=None),
+        said=thing(covers=text("how far a yes reaches; empty for a no", longest=None)),
     ),
     "Question": thing(
         "An open question. `facts` are all of what would run: show them whole before an answer is possible.",

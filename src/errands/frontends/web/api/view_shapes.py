@@ -32,6 +32,10 @@ VIEW_SHAPES: dict[str, Schema] = {
         running=listed(ref("Row"), "newest first, at most 50"),
         pending=listed(ref("Row"), "what starts next, in that order, at most 10"),
         failed=listed(ref("Row"), "what failed since the given time, newest first, at most 50"),
+        causes=mapped(
+            text(longest=None), "the line of output that tells why it failed, by task; of the newest 20"
+        ),
+        completed=listed(ref("Row"), "what completed in the last hour, newest first, at most 5"),
         coming=listed(ref("Coming"), "the next scheduled runs, at most 10"),
         lanes=listed(ref("Lane")),
         daemon=ref("Daemon"),
@@ -255,8 +259,9 @@ VIEW_SHAPES: dict[str, Schema] = {
 # The stream: what follows `data:` of each kind of event.
 FRAMES: dict[str, Schema] = {
     "hello": thing(
-        "The first event: read everything that is shown, and go on with the others.",
+        "The first event: read everything that is shown, unless it is resumed, and go on with the others.",
         version=_any,
+        resumed=flag("whether the events after `after` follow"),
         now=time(),
         daemon=ref("Daemon"),
         counts=ref("Counts"),

@@ -1,9 +1,10 @@
 // One stream of changes for all tabs of a browser: the tab that holds the lock reads it and passes it on.
 // Browsers open six connections to a server, so a stream for each tab would stop the seventh.
-import { key, onKey } from "./api.js";
+import { key, onKey, query } from "./api.js";
 
 const SILENT = 25_000; // without a beat for so long, what is shown is not live
 const LOCK = "errands.stream";
+const EVENT = /^(?:id: (.*)\n)?event: (.*)\ndata: (.*)$/;
 const channel = new BroadcastChannel("errands");
 const tab = Math.random().toString(36).slice(2);
 
@@ -26,6 +27,7 @@ export const air = {
 let heardAt = 0;
 /** @type {any} */
 let lastHello = null;
+let heardId = ""; // of the last event: the next stream goes on after it
 
 const changed = () => {
   for (const each of watchers) each();
@@ -43,9 +45,20 @@ export function onNews(listener) {
   return () => listeners.delete(listener);
 }
 
-/** @param {string} name @param {any} facts */
-function hear(name, facts) {
+/** Whether an event is not the same as another or a later one. @param {string} id @param {string} other */
+function isBefore(id, other) {
+  const [[epoch, number], [otherEpoch, otherNumber]] = [id.split("."), other.split(".")];
+  return epoch !== otherEpoch || Number(number) < Number(otherNumber);
+}
+
+/** @param {string} name @param {any} facts @param {string} id */
+function hear(name, facts, id) {
   heardAt = Date.now();
+  let told = name;
+  // The stream goes on where another tab was, and so was this one: nothing has to be read again.
+  if (name === "hello" && facts.resumed && !isBefore(heardId, facts.after)) told = "resumed";
+  if (name === "state" && !air.live) told = "hello";
+  if (id) heardId = id;
   const wasLive = air.live;
   if (name === "hello" || name === "state") {
     air.counts = facts.counts;
@@ -64,23 +77,25 @@ function hear(name, facts) {
     air.begun = true;
   }
   if (!wasLive || name !== "beat") changed();
-  for (const each of [...listeners]) each(name === "state" && !wasLive ? "hello" : name, facts);
+  for (const each of [...listeners]) each(told, facts);
 }
 
-/** @param {string} name @param {any} facts */
-function pass(name, facts) {
-  hear(name, facts);
-  channel.postMessage({ name, facts });
+/** @param {string} name @param {any} facts @param {string} [id] */
+function pass(name, facts, id = "") {
+  channel.postMessage({ name, facts, id });
+  hear(name, facts, id);
 }
 
 channel.onmessage = ({ data }) => {
   if (data.ask) {
     if (air.leader && air.live && lastHello) {
       const facts = { ...lastHello, counts: air.counts, daemon: air.daemon, now: undefined };
-      channel.postMessage({ name: "state", facts, to: data.ask });
+      channel.postMessage({ name: "state", facts, id: heardId, to: data.ask });
     }
+  } else if (data.retry) {
+    wake();
   } else if (!air.leader && key() && (!data.to || data.to === tab)) {
-    hear(data.name, data.facts);
+    hear(data.name, data.facts, data.id);
   }
 };
 
@@ -98,10 +113,13 @@ setInterval(() => {
 let current = null;
 let wake = () => {};
 
-/** Try again at once. */
+/** Let the tab that reads the stream try again at once. */
 export function retry() {
   wake();
+  channel.postMessage({ retry: true });
 }
+// A tab in the background may be slow to try again; a reader does not wait for it.
+document.addEventListener("visibilitychange", () => !document.hidden && !air.live && retry());
 
 /** @param {number} milliseconds */
 const pause = (milliseconds) =>
@@ -116,7 +134,8 @@ const pause = (milliseconds) =>
 /** Read the stream until it ends. */
 async function read() {
   current = new AbortController();
-  const answer = await fetch("/api/stream", {
+  const after = heardId;
+  const answer = await fetch(`/api/stream${query({ after })}`, {
     headers: { Authorization: `Bearer ${key()}` },
     signal: current.signal,
     cache: "no-store",
@@ -132,9 +151,9 @@ async function read() {
     if (done) return;
     rest += decoder.decode(value, { stream: true });
     for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
-      const [first, second] = rest.slice(0, end).split("\ndata: ");
+      const [, id, name, data] = EVENT.exec(rest.slice(0, end)) ?? [];
       rest = rest.slice(end + 2);
-      if (first.startsWith("event: ") && second) pass(first.slice(7), JSON.parse(second));
+      if (name) pass(name, name === "hello" ? { ...JSON.parse(data), after } : JSON.parse(data), id);
     }
   }
 }

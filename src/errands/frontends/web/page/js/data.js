@@ -36,6 +36,7 @@ export function useAsk(path, affects) {
     let timer = 0;
     let busy = false;
     let due = false;
+    let failed = false;
     const read = async () => {
       if (busy) {
         due = true;
@@ -45,8 +46,10 @@ export function useAsk(path, affects) {
       due = false;
       try {
         const data = await get(path, abort.signal);
+        failed = false;
         if (!abort.signal.aborted) setState({ path, data, error: null });
       } catch (error) {
+        failed = true;
         if (!abort.signal.aborted)
           setState((before) => ({ path, data: before.path === path ? before.data : null, error }));
       }
@@ -61,6 +64,7 @@ export function useAsk(path, affects) {
     read();
     const stop = onNews((name, facts) => {
       if (["beat", "lost", "counts", "lanes", "daemon", "output", "state"].includes(name)) return;
+      if (name === "resumed") return failed ? whenVisible(read) : undefined;
       if (name === "hello" || name === "again" || !fits.current || fits.current(name, facts)) whenVisible(read);
     });
     return () => {

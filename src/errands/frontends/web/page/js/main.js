@@ -3,7 +3,7 @@ import { air, retry, start, watchAir } from "./air.js";
 import { key, onKey, post } from "./api.js";
 import { clock, useTick } from "./clock.js";
 import { useAsk } from "./data.js";
-import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./html.js";
+import { html, render, useEffect, useErrorBoundary, useState } from "./html.js";
 import { KEYS, PLACES, useKeys } from "./keys.js";
 import { Dialog, shown } from "./parts/dialog.js";
 import { attempt, Toast } from "./parts/toast.js";
@@ -31,6 +31,10 @@ const VIEWS = [
   ["/notices", "Notices", Notices],
   ["/figures", "Figures", Figures],
 ];
+
+const REST = VIEWS.slice(4); // on a phone below "More", with the settings
+/** @type {[string, string, any]} */
+const SETTINGS = ["/settings", "Settings", null];
 
 function useAir() {
   const [, draw] = useState(0);
@@ -73,12 +77,12 @@ function Bar() {
 function Header({ path }) {
   const { counts } = useAir();
   const [text, setText] = useState("");
-  const views = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
-    // On a phone not all of them are in view.
-    views.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [path]);
   const waiting = counts?.waiting ?? 0;
+  const rest = [...REST, SETTINGS].find(([where]) => where === path);
+  /** @param {[string, string, any]} view */
+  const link = ([where, title]) =>
+    html`<${Link} key=${where} to=${where} aria-current=${path === where || (where === "/tasks" && path.startsWith("/tasks/")) ? "page" : null}>
+      ${title}${where === "/" && waiting > 0 && html` <b class="badge" aria-label="${waiting} wait for you">${waiting}</b>`}<//>`;
   const search = (event) => {
     event.preventDefault();
     go(`/tasks?text=${encodeURIComponent(text)}`);
@@ -87,13 +91,8 @@ function Header({ path }) {
   return html`<header class="top">
     <div class="top-line">
       <${Link} class="brand" to="/">errands<//>
-      <nav ref=${views} aria-label="views">${VIEWS.map(
-        ([
-          where,
-          title,
-        ]) => html`<${Link} key=${where} to=${where} aria-current=${path === where || (where === "/tasks" && path.startsWith("/tasks/")) ? "page" : null}>
-          ${title}${where === "/" && waiting > 0 && html` <b class="badge" aria-label="${waiting} wait for you">${waiting}</b>`}<//>`,
-      )}</nav>
+      <nav aria-label="views">${VIEWS.map(link)}
+        <details key=${path} class="rest"><summary class=${rest ? "current" : ""}>${rest ? rest[1] : "More"}</summary><div>${[...REST, SETTINGS].map(link)}</div></details></nav>
       <span class="grow"></span>
       <form role="search" onSubmit=${search} class="top-search"><input id="search" type="search" aria-label="search tasks" placeholder="/ search" value=${text}
         onInput=${(event) => setText(event.target.value)} /></form>

@@ -11,7 +11,7 @@ import { attempt } from "./toast.js";
 const LINE = 20; // pixels
 const WINDOW = 65_536; // bytes
 const MATCHES = 500; // of one search; more are read when they are looked at
-const ERROR = /\b(error|failed|failure|exception|traceback|panic|fatal)\b/i;
+const ERROR = /(error|exception)s?\b|\b(failed|failure|traceback|panic|fatal)\b/i;
 
 /** @param {import("./ansi.js").Row & { gap?: number }} row @param {string} wanted */
 function drawn(row, wanted) {
@@ -152,7 +152,7 @@ export function Log({ task, run }) {
       .catch((refusal) => !gone && setError(refusal));
     const stop = onNews((name, facts) => {
       const isMine = name === "rows" && facts.rows.some((row) => row.id === task);
-      if ((isMine || name === "hello" || name === "again") && held.current.follows) readOn();
+      if ((isMine || ["hello", "resumed", "again"].includes(name)) && held.current.follows) readOn();
       else if (isMine) get(`${path}/end${query({ run: number, lines: 1 })}`).then(note, () => {});
     });
     return () => {
@@ -320,7 +320,11 @@ export function Log({ task, run }) {
       <span class="grow"></span>
       <button type="button" class="plain" aria-pressed=${wraps} onClick=${toggleWrap}>wrap</button>
       <button type="button" class="plain" onClick=${() => attempt(() => download(`${path}/raw${query({ run: number })}`, `${run.id}.log`))}>raw ↓</button>
-      <button type="button" class="plain" aria-pressed=${follows} onClick=${toggleFollow}>follow</button>
+      ${
+        isLive
+          ? html`<button type="button" class="plain" aria-pressed=${follows} onClick=${toggleFollow}>follow</button>`
+          : html`<button type="button" class="plain" disabled=${follows} onClick=${() => attempt(toEnd)}>end ↓</button>`
+      }
     </form>
     <div class="log" ref=${box} onScroll=${scroll} tabindex="0" role="region" aria-label="output of run ${number}">
       <span class="ruler" ref=${ruler} aria-hidden="true">${"0".repeat(100)}</span>

@@ -83,10 +83,12 @@ export function Question({ question, onAnswered, title = true, me, alone = false
     }
     return true;
   };
+  // The yes that reaches the least is the button; for a recurring task that is the task.
+  const [first, ...wide] = question.answers.filter((each) => each.name !== "no");
   // With several on the screen, a key is for the one that has the focus.
   const isMine = () => alone || Boolean(card.current?.contains(document.activeElement));
   useKeys({
-    approve: () => isMine() && approve("once"),
+    approve: () => isMine() && approve(first?.name),
     approve_task: () => isMine() && approve("task"),
     approve_always: () => isMine() && approve("always"),
     reject: () => isMine() && reject(),
@@ -94,8 +96,6 @@ export function Question({ question, onAnswered, title = true, me, alone = false
   if (me && !me.can_approve) {
     return html`<article class="question" ref=${card}><p>${me.said.why_not}</p><div ref=${end}></div></article>`;
   }
-  const wide = question.answers.filter((each) => ["task", "always"].includes(each.name));
-  const once = question.answers.find((each) => each.name === "once");
   return html`<article class="question" ref=${card} aria-label="question ${question.id}">
     ${title && html`<header><h3><${TaskLink} id=${question.task} /></h3></header>`}
     <p class="question-title">${question.said.title}</p>
@@ -122,13 +122,14 @@ export function Question({ question, onAnswered, title = true, me, alone = false
             <input value=${yes} onInput=${(event) => setYes(event.target.value)} autocomplete="off" autocapitalize="none" size="5" /></label>`
         }
         <div class="buttons">
-          ${once && html`<button type="button" class="approve" disabled=${!mayApprove} onClick=${() => approve("once")}>Approve</button>`}
+          ${first && html`<button type="button" class="approve" title=${first.said.covers} disabled=${!mayApprove} onClick=${() => approve(first.name)}>Approve</button>`}
           <button type="button" class="reject" disabled=${busy} onClick=${reject}>Reject</button>
         </div>
+        ${first?.name === "task" && html`<p class="muted">${first.said.covers}</p>`}
         ${
           wide.length > 0 &&
-          html`<details><summary>More answers</summary>
-            <div class="buttons">${wide.map((each) => html`<button key=${each.name} type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button>`)}</div>
+          html`<details><summary>Approve for longer</summary>
+            <dl class="wide">${wide.map((each) => html`<div key=${each.name}><dt><button type="button" disabled=${!mayApprove} onClick=${() => approve(each.name)}>${each.label}</button></dt><dd>${each.said.covers}</dd></div>`)}</dl>
           </details>`
         }`
       }

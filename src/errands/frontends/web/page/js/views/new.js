@@ -6,8 +6,8 @@ import { html, useEffect, useRef, useState } from "../html.js";
 import { Asked, Refused, TaskLink } from "../parts/state.js";
 import { attempt } from "../parts/toast.js";
 import { go, taskPath, useAddress } from "../router.js";
+import { sections, words } from "./options.js";
 
-const USUAL = ["cwd", "every", "cron", "at", "agent", "model", "name", "lane", "timeout"];
 const LISTS = ["commands", "tasks", "names", "addresses"];
 const MAPS = ["variables", "settings", "budget"];
 
@@ -35,6 +35,7 @@ function meant(option, value) {
 
 function Field({ option, value, onInput, choices = null }) {
   const id = `option-${option.name}`;
+  const [label, hint] = words(option);
   const offered = choices ?? option.choices;
   const shared = {
     id,
@@ -42,7 +43,7 @@ function Field({ option, value, onInput, choices = null }) {
     onInput: (event) => onInput(option.type === "flag" ? event.target.checked : event.target.value),
   };
   const isLong = LISTS.includes(option.type) || MAPS.includes(option.type);
-  return html`<div class="field ${option.type === "flag" ? "check" : ""}"><label for=${id}>${option.name.replaceAll("_", " ")}</label>
+  return html`<div class="field ${option.type === "flag" ? "check" : ""}"><label for=${id}>${label}</label>
     ${
       option.type === "flag"
         ? html`<input type="checkbox" ...${shared} checked=${Boolean(value)} />`
@@ -50,9 +51,9 @@ function Field({ option, value, onInput, choices = null }) {
           ? html`<select ...${shared} value=${value || ""}><option value="">${option.default ? `as configured (${option.default})` : "–"}</option>${offered.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`
           : isLong
             ? html`<textarea rows="2" ...${shared} value=${value || ""} placeholder=${MAPS.includes(option.type) ? "NAME=VALUE, one on a line" : "one on a line"}></textarea>`
-            : html`<input ...${shared} value=${value || ""} placeholder=${option.placeholder || ""} autocomplete="off" />`
+            : html`<input ...${shared} value=${value || ""} autocomplete="off" />`
     }
-    <small id="${id}-help" class="muted">${option.help}</small></div>`;
+    <small id="${id}-help" class="muted">${hint}</small></div>`;
 }
 
 function Form({ options, first }) {
@@ -109,9 +110,9 @@ function Form({ options, first }) {
     }
   };
   const field = (option) => html`<${Field} key=${option.name} option=${option} value=${values[option.name]}
-    choices=${option.name === "agent" ? options.agents : option.name === "lane" ? null : null}
+    choices=${option.name === "agent" ? options.agents : null}
     onInput=${(value) => setValues((before) => ({ ...before, [option.name]: value }))} />`;
-  const usual = USUAL.map((name) => fields.find((each) => each.name === name)).filter(Boolean);
+  const [[, usual], ...rare] = sections(fields);
   return html`<form class="new-form" onSubmit=${start}>
     <div class="chips" role="group" aria-label="what to start">${
       /** @type {[string, string][]} */ ([
@@ -141,7 +142,7 @@ function Form({ options, first }) {
     }</div>
     <${Refused} error=${error} />
     <div class="fields">${usual.map(field)}</div>
-    <details><summary>All options</summary><div class="fields">${fields.filter((each) => !USUAL.includes(each.name)).map(field)}</div></details>
+    ${rare.map(([title, options]) => html`<details key=${title}><summary>${title}</summary><div class="fields">${options.map(field)}</div></details>`)}
     <div class="buttons stick"><button class="first" disabled=${busy || !text.trim()}>${values.every || values.cron || values.on ? "Schedule" : "Start"}</button><span class="muted">Ctrl+Enter</span></div>
   </form>`;
 }

@@ -12,17 +12,18 @@ import { go, Link, taskPath } from "../router.js";
 const SEEN = "errands.seen"; // until when what failed was looked at, in this browser
 
 /** A task in a line. */
-function Line({ row, time, children = null }) {
+function Line({ row, time, cause = "", children = null }) {
   return html`<li class="line-row"><${Link} class="line-main" to=${taskPath(row.id)}>
       <${State} state=${row.state} said=${row.said.state} />
       <span class="id">${row.id}</span>
       <${Progress} percent=${row.percent} />
       <span class="more-words">${row.said.more && html`<span class=${row.state === "failed" ? "bad" : "said"}>${row.said.more}</span> `}${row.what}</span>
       <span class="time">${time}</span>
+      ${cause && html`<code class="cause">${cause}</code>`}
     <//>${children}</li>`;
 }
 
-function Group({ title, count, empty, tone = "", children, action = null }) {
+function Group({ title, count, empty = "", tone = "", children, action = null }) {
   return html`<section class="group ${tone}" aria-label=${title}>
     <h2>${title}${count > 0 && html` <span class="count">· ${count}</span>`}<span class="grow"></span>${action}</h2>
     ${count > 0 ? children : html`<${Empty}>${empty}<//>`}
@@ -90,17 +91,24 @@ export function Now({ me }) {
         <//>
         ${
           data.pending.length > 0 &&
-          html`<${Group} title="Starts next" count=${counts.pending} empty="">
+          html`<${Group} title="Starts next" count=${counts.pending}>
           <ul class="lines">${data.pending.map((row) => html`<${Line} key=${row.id} row=${row} time=${row.next_at ? until(row.next_at) : ago(row.created_at)} />`)}</ul>
         <//>`
         }
         <${Group} title=${seen ? "Failed since you looked" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
           action=${data.failed.length > 0 && html`<button type="button" class="plain" onClick=${dismiss}>Mark as seen</button>`}>
           <ul class="lines">${data.failed.map(
-            (row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)}>
+            (row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)} cause=${data.causes[row.id]}>
               <button type="button" class="plain" onClick=${() => doVerb("restart", row.id)} aria-label="restart ${row.id}">↻ restart</button><//>`,
           )}</ul>
         <//>
+        ${
+          data.completed.length > 0 &&
+          html`<${Group} title="Completed in the last hour" count=${data.completed.length}
+          action=${html`<${Link} to="/tasks?state=completed">All<//>`}>
+          <ul class="lines">${data.completed.map((row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)} />`)}</ul>
+        <//>`
+        }
       </div>
       <aside class="now-side" aria-label="what comes next">
         <section><h2>Next</h2>

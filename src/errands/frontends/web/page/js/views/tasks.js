@@ -84,7 +84,7 @@ function useTasks(filters) {
     read();
     let timer = 0;
     return onNews((name, facts) => {
-      if (name === "hello" || name === "again") {
+      if (name === "hello" || name === "again" || (name === "resumed" && held.current.error)) {
         clearTimeout(timer);
         timer = window.setTimeout(() => whenVisible(read), 200);
       } else if (name === "gone") {
