@@ -36,6 +36,11 @@ _LANE = ("name", "width", "running", "pending")
 _COMMON = ("name", "timeout", "batch", "every", "cron", "on", "notify")
 
 
+def _as_in_run(*names: str) -> dict[str, Any]:
+    """Offer options that `run` describes: every word of a list of tools costs each conversation."""
+    return {name: {**each, "description": "as in `run`"} for name, each in offered(*names).items()}
+
+
 class Native(BaseDialect):
     name = "native"
     ask_with = "wait"
@@ -131,7 +136,7 @@ class Native(BaseDialect):
                 id=task_id(_ID),
                 command=text("shell line"),
                 prompt=text("what an agent is to do, complete in itself"),
-                **offered("name", "timeout", "batch", "every", "cron", "notify", "env", "retries"),
+                **_as_in_run("name", "timeout", "batch", "every", "cron", "notify", "env", "retries"),
                 lane=text("lane to queue in; `lanes` lists them", longest=80),
             ),
             may_need_approval=True,
