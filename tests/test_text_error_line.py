@@ -22,6 +22,7 @@ pytestmark = pytest.mark.spec("X8")
             "FAILED tests/test_a.py::test_b - assert 1 == 2\n===== 1 failed in 0.1s =====\n",
             "FAILED tests/test_a.py::test_b - assert 1 == 2",
         ),
+        ("npm error Missing script\nnpm error A complete log is in: x", "npm error Missing script"),
         ("error: line 3\nchecked 2 files, 0 errors\n", "error: line 3"),
     ],
 )

@@ -120,7 +120,7 @@ def proxy_of(address: SplitResult | str) -> str | None:
     """Return the proxy that the environment names for an address."""
     parts = urlsplit(address) if isinstance(address, str) else address
     host = parts.hostname or ""
-    if not any(name.lower().endswith("_proxy") for name in os.environ) or _is_here(host):
+    if not any(name.lower().endswith("_proxy") for name in os.environ) or is_here(host):
         return None
     import urllib.request
 
@@ -130,7 +130,8 @@ def proxy_of(address: SplitResult | str) -> str | None:
     return None if is_excepted(host, proxies) else proxies.get(parts.scheme)
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
+    """Return whether only this machine can reach a host by this name."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -8,7 +8,9 @@ LOOKS_LIKE_ERROR = re.compile(
     r"(?:error|exception)s?\b|\b(?:failed|failure|fatal|panic|traceback)\b", re.IGNORECASE
 )
 # Lines that only sum up what others say.
-_SUMMARY = re.compile(r"make(\[\d+\])?: \*\*\*|={3,}.*={3,}$|.*\b0 (errors|failed|failures)\b")
+_SUMMARY = re.compile(
+    r"make(\[\d+\])?: \*\*\*|npm error A complete log|={3,}.*={3,}$|.*\b0 (errors|failed|failures)\b"
+)
 
 
 def error_line(lines: list[str]) -> str:

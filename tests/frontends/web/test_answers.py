@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -242,9 +243,22 @@ def test_a_draft_is_judged_without_being_started(web: WebServer) -> None:
     before = web.get("/api/tasks").json["total"]
     found = web.post("/api/judge", {"command": "rm -rf /nowhere/x", "cron": "0 3 * * *"}).json
     matches("Judgement", found)
-    assert found["verdict"] == "ask"
+    assert (found["verdict"], found["starts"]) == ("ask", False)
     assert len(found["next_runs"]) == 5
     assert web.get("/api/tasks").json["total"] == before
+
+
+def test_what_a_person_typed_is_not_said_to_run_in_a_sandbox(web: WebServer) -> None:
+    """A person who types it has approved it, so it has all their rights, whatever the judge says."""
+    typed = {"command": "readlink /proc/self/ns/mnt && date >> noted.txt"}
+    found = web.post("/api/judge", typed).json
+    assert found["starts"]
+    assert "with all your rights" in found["said"]["text"]
+    assert "sandbox" not in found["said"]["text"]
+    task = web.post("/api/tasks", typed).json["row"]["id"]
+    ended(web, task)
+    output = web.get(f"/api/tasks/{task}/output").json["text"]
+    assert output.strip() == os.readlink("/proc/self/ns/mnt")
 
 
 def test_a_template_is_started(web: WebServer, tasks: dict[str, str]) -> None:

@@ -6,17 +6,22 @@ The code stands in the fragment of the address, which no server, proxy or log ev
 from __future__ import annotations
 
 import sys
+from urllib.parse import urlsplit
 
 from errands.frontends.web.signing import CODE_LIVES, Signing
+from errands.http import is_here
 
 _MINUTES = int(CODE_LIVES // 60)
+_FOR_PHONES = "for a QR code that a phone can use, set web.origin (docs/how-to/web.md)"
 
 
 def print_link(signing: Signing, url: str, code: str, *, is_opened: bool) -> None:
     """Print the link of a code, and open it in a browser if that is wanted."""
     link = f"{url}/#code={code}"
     if sys.stdout.isatty():
-        sys.stdout.write(qr(link))
+        # Behind an address that only this machine can reach, a camera would lead a phone nowhere.
+        is_local = is_here(urlsplit(url).hostname or "")
+        sys.stdout.write(f"{_FOR_PHONES}\n" if is_local else qr(link))
     sys.stdout.write(f"sign in (once, within {_MINUTES} minutes): {link}\n")
     sys.stdout.flush()
     if is_opened:

@@ -69,7 +69,7 @@ VERBS = (
         operands=(Operand(metavar="ADDRESS", optional=True, help="HOST:PORT (default web.address)"),),
         examples=(
             ("errands web", "open the page"),
-            ("errands web --no-open", "on a machine without a browser: the link and a QR code"),
+            ("errands web --no-open", "on a machine without a browser: only print the link"),
             ("errands web --sign-out all", "no browser is signed in any more"),
         ),
     ),

@@ -10,12 +10,13 @@ from errands.frontends.web.answers.rows import changed
 from errands.frontends.web.api.bodies import FORM
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.action import written
+from errands.model.approval import way_in
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.model.options.template import parameters
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
-from errands.model.verdict import MEANINGS
+from errands.model.verdict import MEANINGS, Judgement
 from errands.model.view import plain_value
 from errands.text.question import visible as spelled
 
@@ -52,15 +53,37 @@ def judge(call: Call) -> Answer:
     if any((draft.every, draft.cron, draft.at)):
         _, times = call.engine.schedules.preview(draft)
     mask = Mask({})
+    starts, meaning = _meaning(call, draft, found)
     return {
         "verdict": found.verdict,
+        "starts": starts,
         "reasons": [
             {"text": spelled(mask.text(each.text)), "undo": each.undo, "kind": line(each.kind)}
             for each in found.reasons
         ],
         "next_runs": [plain_value(each) for each in times],
-        "said": {"text": MEANINGS[found.verdict]},
+        "said": {"text": meaning},
     }
+
+
+def _meaning(call: Call, draft: Draft, found: Judgement) -> tuple[bool, str]:
+    """Return whether a draft of this caller would start at once, and what would happen in words."""
+    rules = call.engine.config.approval
+    way = way_in(
+        found,
+        draft.consent,
+        yes=rules.yes,
+        is_trusting=rules.mode == "trusting",
+        is_placed=draft.host is not None,
+    )
+    if found.verdict == "deny":
+        return False, MEANINGS["deny"]
+    if way is None:
+        return False, MEANINGS["ask"]
+    if way == "judge":
+        return True, MEANINGS[found.verdict]
+    rights = "with all your rights" if draft.sandbox == "none" else "in its sandbox"
+    return True, f"it would start at once, {rights}, because you typed it; it:"
 
 
 def options(call: Call) -> Answer:

@@ -188,6 +188,7 @@ VIEW_SHAPES: dict[str, Schema] = {
     ),
     "Judgement": thing(
         verdict=choice(("auto", "contained", "ask", "deny")),
+        starts=flag("whether it would start at once, sent by this caller"),
         reasons=listed(ref("Reason")),
         next_runs=listed(time(), "when a schedule would run"),
         said=thing(text=text("what would happen", longest=None)),

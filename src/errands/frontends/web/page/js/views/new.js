@@ -1,6 +1,6 @@
 // A new task: a command, a prompt or a template. What would happen is shown before it starts.
 import { post } from "../api.js";
-import { full } from "../clock.js";
+import { short } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 import { Asked, Refused, TaskLink } from "../parts/state.js";
@@ -129,21 +129,21 @@ function Form({ options, first }) {
       onKeyDown=${(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && start(event)}></textarea>
     <div class="judged" role="status">${
       judged
-        ? html`<span class=${judged.verdict === "deny" ? "bad" : judged.verdict === "ask" ? "you" : "good"}>${judged.said.text}</span>
+        ? html`<span class=${judged.verdict === "deny" ? "bad" : judged.starts ? "good" : "you"}>${judged.said.text}</span>
         ${judged.reasons.map((each, index) => html`<span key=${index} class="muted">· ${each.text}</span>`)}
         ${
           judged.next_runs.length > 0 &&
-          html`<span class="muted">· runs at ${judged.next_runs
+          html`<span>First runs: ${judged.next_runs
             .slice(0, 3)
-            .map((each) => full(each))
-            .join(", ")}</span>`
+            .map((each) => short(each))
+            .join(" · ")}</span>`
         }`
         : html`<span class="muted">${error || text ? "" : `It runs in ${options.cwd}.`}</span>`
     }</div>
     <${Refused} error=${error} />
     <div class="fields">${usual.map(field)}</div>
     ${rare.map(([title, options]) => html`<details key=${title}><summary>${title}</summary><div class="fields">${options.map(field)}</div></details>`)}
-    <div class="buttons stick"><button class="first" disabled=${busy || !text.trim()}>${values.every || values.cron || values.on ? "Schedule" : "Start"}</button><span class="muted">Ctrl+Enter</span></div>
+    <div class="buttons stick"><button class="first" disabled=${busy || !text.trim()}>${judged?.starts === false ? "Ask for approval" : values.every || values.cron || values.on ? "Schedule" : "Start"}</button><span class="muted">Ctrl+Enter</span></div>
   </form>`;
 }
 
