@@ -220,7 +220,7 @@ def run_top(engine: Engine, **options: Any) -> int:
     """Show all tasks on a whole screen; `options` are those of `frontends.top`."""
     from errands.frontends.top.start import run
 
-    return run(engine, **options)
+    return run(engine, open_fleet=open_fleet, **options)
 
 
 def run_web(home: Home, config: Config, **options: Any) -> int:
@@ -233,7 +233,7 @@ def run_web(home: Home, config: Config, **options: Any) -> int:
         return endpoint(open_client, *given)
 
     options |= {"open_client": open_client, "channel_trouble": channel_trouble, "send_trial": send_trial}
-    return run(home, config, mcp=mcp, **options)
+    return run(home, config, mcp=mcp, open_fleet=open_fleet, **options)
 
 
 def run_discord(home: Home, config: Config, name: str, line: socket.socket | None = None) -> int:

@@ -78,11 +78,10 @@ def outcome(view: View, look: Look, *, at: datetime) -> str:
     run = view.latest
     if view.standing is not None:
         return repetition(view, at=at)
-    if run.state == "running" and view.agent is not None:
-        return activity(view)
     if run.state == "running":
         where = f"on {line(view.runs_on)}" if view.runs_on else ""
-        return " · ".join(filter(None, [where, progress_text(view, look, at=at)]))
+        does = progress_text(view, look, at=at) if view.agent is None else activity(view)
+        return " · ".join(filter(None, [where, does]))
     if run.state == "pending":
         return waits_for(view, at=at)
     return result(run)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 
 from errands import bootstrap
+from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.verbs.top import ViewerWords
 from errands.frontends.top.app import TopApp
@@ -74,7 +75,8 @@ async def viewing(
     look = look or Look(colour=True, unicode=True, columns=size[0])
     if clock is not None:
         context.engine.clock = clock
-    app = TopApp(context.engine, words=ViewerWords(context), look=look)
+    hosts = HostWatch(context.engine.home, bootstrap.open_fleet)
+    app = TopApp(context.engine, words=ViewerWords(context), look=look, hosts=hosts)
     assert context.engine.home.path == home.path
     try:
         async with app.run_test(size=size) as pilot:

@@ -6,6 +6,7 @@ from textual import events
 from textual.widgets import Input
 
 from errands.engine.engine import Engine
+from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.top.keyboard import Keyboard
 from errands.frontends.top.screen import TopScreen
 from errands.frontends.top.task.conversation_view import ConversationView
@@ -14,8 +15,8 @@ from errands.text import Look
 
 
 class TopApp(TopScreen):
-    def __init__(self, engine: Engine, *, words: Words, look: Look) -> None:
-        super().__init__(engine, words=words, look=look)
+    def __init__(self, engine: Engine, *, words: Words, look: Look, hosts: HostWatch) -> None:
+        super().__init__(engine, words=words, look=look, hosts=hosts)
         self._keyboard = Keyboard(self)
 
     def offered(self) -> list[str]:

@@ -147,8 +147,8 @@ class Commands:
             self._app.fill_rows()
 
     def _width(self) -> None:
-        name = self._app.rows.chosen.removeprefix("lane ")
-        if self._app.view == "lanes" and name:
+        kind, _, name = self._app.rows.chosen.partition(" ")
+        if self._app.view == "lanes" and kind == "lane":
             self._ask(f"width of lane {safe(name)} (empty: as configured):", self._widening(name))
 
     def _widening(self, name: str) -> Callable[[str], str]:

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from errands.engine.engine import Engine
+from errands.engine.fleet.host_watch import HostWatch
 from errands.engine.live.hub import Change, Changes
 from errands.frontends.tools.keys import Place
 from errands.frontends.top.actions import Actions
@@ -26,8 +27,9 @@ from errands.frontends.top.bar_lines import (
 )
 from errands.frontends.top.feed import Feed, NowFacts, needs_answer
 from errands.frontends.top.line_view import Line, TextView, plain
+from errands.frontends.top.lists.lanes import LaneList
 from errands.frontends.top.lists.now import now_entries
-from errands.frontends.top.lists.other import LaneList, ScheduleList, Timeline
+from errands.frontends.top.lists.other import ScheduleList, Timeline
 from errands.frontends.top.lists.preview import Preview
 from errands.frontends.top.lists.rows import Rows, task_line
 from errands.frontends.top.lists.tasks import TaskList
@@ -53,7 +55,7 @@ class TopScreen(App[int]):
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None  # keys are for the application, unless a person is asked to type
 
-    def __init__(self, engine: Engine, *, words: Words, look: Look) -> None:
+    def __init__(self, engine: Engine, *, words: Words, look: Look, hosts: HostWatch) -> None:
         super().__init__(ansi_color=True)
         self.animation_level = "none"
         self.engine = engine
@@ -64,7 +66,7 @@ class TopScreen(App[int]):
         self.tasks = TaskList(self.feed)
         self.timeline = Timeline(engine, look)
         self.schedules = ScheduleList(engine, look)
-        self.lanes = LaneList(engine, look)
+        self.lanes = LaneList(engine, look, hosts)
         self.view = "now"
         self.trail: list[str] = []  # the tasks from which the open one was opened
         self._facts: NowFacts | None = None
@@ -252,6 +254,7 @@ class TopScreen(App[int]):
         elif self.view == "schedules":
             self.rows.set_entries(self.schedules.entries())
         elif self.view == "lanes":
+            self.lanes.ask_hosts(self.run_worker)
             self.rows.set_entries(self.lanes.entries())
 
     def show_matching(self) -> None:
@@ -271,7 +274,7 @@ class TopScreen(App[int]):
         self.refresh_soon()
 
     def _tick(self) -> None:
-        if self.view == "timeline" and not self.has_task:
+        if self.view in ("timeline", "lanes") and not self.has_task:
             self.fill_rows()
         self.rows.refresh()
         if self.has_task:

@@ -11,10 +11,11 @@ from errands.text import Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.fleet.member import OpenFleet
     from errands.frontends.top.words import Words
 
 
-def run(engine: Engine, *, words: Words, look: Look) -> int:
+def run(engine: Engine, *, words: Words, look: Look, open_fleet: OpenFleet) -> int:
     """Show all tasks until the person leaves."""
     if (
         not all(each.isatty() for each in (sys.stdin, sys.stdout, sys.stderr))
@@ -25,4 +26,7 @@ def run(engine: Engine, *, words: Words, look: Look) -> int:
         from errands.frontends.top.app import TopApp
     except ModuleNotFoundError as error:
         raise missing_extra("errands top", "tui", error) from error
-    return TopApp(engine, words=words, look=look).run() or 0
+    from errands.engine.fleet.host_watch import HostWatch
+
+    hosts = HostWatch(engine.home, open_fleet)
+    return TopApp(engine, words=words, look=look, hosts=hosts).run() or 0

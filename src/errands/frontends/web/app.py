@@ -19,8 +19,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 
 from errands.engine.engine import Engine
+from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.tools.http_server import App, Receive, Scope, Send
 from errands.frontends.web.answers import ANSWERS
+from errands.frontends.web.answers.hosts import list_hosts
 from errands.frontends.web.api.bodies import LONGEST_BODY
 from errands.frontends.web.api.openapi import document
 from errands.frontends.web.api.operation import Operation
@@ -76,6 +78,7 @@ class WebApp:
         self._engines = Engines(services.open_engine)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="errands-web")
         self._streams = Streams(engine, self._engines, self._threads, self._callers.is_signed_in)
+        self._hosts = HostWatch(engine.home, services.open_fleet)
         self._mounted = {path: app for path, (app, _) in mounted.items()}
         self._routes = [(Route(each.path, _unused, methods=[each.method]), each) for each in OPERATIONS]
         largest = {**{path: size for path, (_, size) in mounted.items()}, "": LONGEST_BODY}
@@ -133,6 +136,8 @@ class WebApp:
         body = body_of(operation, request.headers.get("content-type", ""), await request.body())
         if operation.name == "openapi":
             return _json(document(self._url), 200)
+        if operation.name == "hosts":
+            return _json(await list_hosts(self._hosts), 200)
         if operation.name == "stream":
             return await self._streams.open(caller, logs=values["logs"], after=values["after"])
         if operation.name == "sign-in":

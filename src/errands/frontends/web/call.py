@@ -17,6 +17,7 @@ from errands.model.notices.notice import Address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.fleet.member import OpenFleet
     from errands.model.approval import Consent
 
 
@@ -40,6 +41,7 @@ class Services:
     verdicts: Mapping[str, str]  # what the worst finding means
     channel_trouble: Callable[[str, Config], str]
     send_trial: Callable[[Address, Config], None]
+    open_fleet: OpenFleet
     environ: Mapping[str, str]
 
 

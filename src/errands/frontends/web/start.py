@@ -17,6 +17,10 @@ from errands.ports.home import Home
 from errands.text import Cell, Column, Look, plural, table
 from errands.text.describe import age, now
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.fleet.member import OpenFleet
+
 _COLUMNS = (
     Column(title="BROWSER"),
     Column(title="", flex=1),
@@ -33,6 +37,7 @@ def run(
     open_client: Callable[[Home, Config], Engine],
     channel_trouble: Callable[[str, Config], str],
     send_trial: Callable[[Address, Config], None],
+    open_fleet: OpenFleet,
     mcp: Callable[[list[str], Mapping[str, str]], Any],
     examine: Callable[[], Iterable[Any]],
     verdicts: Mapping[str, str],
@@ -75,6 +80,7 @@ def run(
         verdicts=verdicts,
         channel_trouble=channel_trouble,
         send_trial=send_trial,
+        open_fleet=open_fleet,
         environ=environ,
     )
     return serve(

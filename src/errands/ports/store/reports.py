@@ -40,6 +40,7 @@ class TaskRow:
     is_stopping: bool = False
     waits: int = 0  # for how many tasks
     waiting: str | None = None  # what a running agent waits for
+    host: str = ""  # the host or label that it was started for; empty: it runs here
 
 
 @record

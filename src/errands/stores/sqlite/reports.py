@@ -26,7 +26,7 @@ _ROW = f"""
     runs.exit_code, runs.failure, substr(runs.summary, 1, {LONGEST_TEXT}),
     coalesce(hearings.next_at, runs.not_before),
     coalesce(runs.paused_at IS NOT NULL, 0), coalesce(runs.stop_requested_at IS NOT NULL, 0),
-    coalesce(runs.waits, 0), exchanges.waiting
+    coalesce(runs.waits, 0), exchanges.waiting, tasks.host
 """
 # The worse of two ends is what a bar of several runs shows.
 _RANKS = ("skipped", "completed", "cancelled", "pending", "running", "failed")
@@ -251,7 +251,7 @@ def _row(
     task_id: str, kind: str, state: str, title: str, lane: str, run: int, created_at: int,
     started_at: int | None, ended_at: int | None, exit_code: int | None, failure: str | None,
     summary: str | None, next_at: int | None, is_paused: int, is_stopping: int, waits: int,
-    waiting: str | None,
+    waiting: str | None, host: str,
 ) -> TaskRow:  # fmt: skip
     is_over = state in ENDED
     return TaskRow(
@@ -259,7 +259,7 @@ def _row(
         started_at=maybe_moment(started_at), ended_at=maybe_moment(ended_at), exit_code=exit_code,
         failure=failure, summary=summary or "", next_at=None if is_over else maybe_moment(next_at),
         is_paused=bool(is_paused), is_stopping=bool(is_stopping) and not is_over, waits=waits,
-        waiting=None if is_over else waiting,
+        waiting=None if is_over else waiting, host=host,
     )  # fmt: skip
 
 

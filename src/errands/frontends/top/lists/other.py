@@ -1,4 +1,4 @@
-"""The other lists: a timeline of what ran, the recurring tasks with their latest slots, and the lanes."""
+"""The other lists: a timeline of what ran, and the recurring tasks with their latest slots."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 from errands.engine.engine import Engine
 from errands.frontends.top.line_view import Line
 from errands.frontends.top.lists.rows import Entry
-from errands.model.limits import Lane
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import STANDING
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line as safe
 from errands.ports.store import Query
-from errands.text import STATES, Look, clip, pad, plural, width
+from errands.text import STATES, Look, clip, pad, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,34 +184,4 @@ class ScheduleList:
         for slot in reversed(self._slots.get(task_id, ())):
             fancy, plain, colour = _OUTCOMES[slot.outcome]
             line.append((self._look.sign(fancy, plain), colour))
-        return line
-
-
-class LaneList:
-    """The lanes: how many of their slots are used, and how many runs wait for one."""
-
-    def __init__(self, engine: Engine, look: Look) -> None:
-        self._engine = engine
-        self._look = look
-        self._lanes: dict[str, Lane] = {}
-
-    def entries(self) -> list[Entry]:
-        self._lanes = {f"lane {each.name}": each for each in self._engine.queue.lanes()}
-        return list(self._lanes)
-
-    def draw(self, entry: str, columns: int) -> Line:
-        lane = self._lanes.get(entry)
-        if lane is None:
-            return []
-        cells = min(lane.width, 20)
-        used = min(lane.running, cells)
-        line: Line = [
-            (pad(clip(safe(lane.name), 16), 16) + "  ", "bold"),
-            (self._look.sign("█", "#") * used + self._look.sign("░", ".") * (cells - used), "cyan"),
-            (f"  {lane.running} of {lane.width}", ""),
-        ]
-        if lane.pending:
-            line.append((f" · {plural(lane.pending, 'run')} waiting", "yellow"))
-        if lane.set_by:
-            line.append((f" · set by {safe(lane.set_by)}", "dim"))
         return line

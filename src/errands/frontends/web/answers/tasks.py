@@ -15,7 +15,9 @@ from errands.model.errors import BadValue, ErrandsError, StoreError
 from errands.model.states import SIGNS
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_value
+from errands.ports.fleet.placement import read as placement_of
 from errands.ports.store import MOST_IDS, Query
+from errands.ports.store.reports import TaskRow
 from errands.text import did_you_mean, plural
 
 _COUNTED = 10_000  # tasks that are counted at most, to say how many match
@@ -76,11 +78,12 @@ def light_tasks(call: Call) -> Answer:
     before = values["before"] and engine.resolve(values["before"])
     limit = values["limit"]
     found = engine.reports.rows(query_of(engine, values, limit=limit + 1, before=before))
+    hosts = {each.id: _where(engine, each) for each in found[:limit] if each.host}
     rows = [
         {
             "id": each.id,
             "kind": "agent" if each.kind in ("agent", "prompt") else "shell",
-            "state": _word(each),
+            "state": _word(each, hosts.get(each.id)),
             "what": each.title,
             "lane": each.lane,
             "run": each.run,
@@ -88,23 +91,35 @@ def light_tasks(call: Call) -> Answer:
             "started_at": plain_value(each.started_at),
             "completed_at": plain_value(each.ended_at),
             "next_at": plain_value(each.next_at),
-            "more": _ending(each),
+            "more": _ending(each, hosts.get(each.id)),
         }
         for each in found[:limit]
     ]
     return {"rows": rows, "before": found[limit - 1].id if len(found) > limit else None}
 
 
-def _ending(row: Any) -> str:
-    """Return how the latest run of a light row ended, in a few words."""
+def _where(engine: Engine, row: TaskRow) -> str | None:
+    """Return the host that has a running run, empty if none has it yet; None if that is not the question."""
+    if row.state != "running":
+        return None
+    placement = placement_of(engine.home.run(f"{row.id}.{row.run}"))
+    return "" if placement is None else placement.host
+
+
+def _ending(row: TaskRow, where: str | None) -> str:
+    """Return how the latest run of a light row ended or where it runs, in a few words."""
+    if where is not None:
+        return f"on {line(where)}" if where else f"waiting for a host: {line(row.host)}"
     if row.state != "failed" or row.failure is None:
         return str(row.summary)
     why = f"exit {row.exit_code}" if row.failure == "exit" else row.failure.replace("_", " ")
     return f"{why} · {row.summary}" if row.summary else why
 
 
-def _word(row: Any) -> str:
-    """Return the state of a light row, as a person calls it."""
+def _word(row: TaskRow, where: str | None) -> str:
+    """Return the state of a light row, as a person calls it; a run that no host has yet is pending."""
+    if where == "":
+        return "pending"
     if row.state == "resumed":
         return "running" if row.started_at and not row.ended_at else "pending"
     if row.is_stopping:

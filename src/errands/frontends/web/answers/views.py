@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -55,6 +56,7 @@ def overview(call: Call) -> Answer:
         "completed": rows.all(completed),
         "coming": _coming(engine)[:_NEXT],
         "lanes": lanes(engine)["lanes"],
+        "in_fleet": os.path.exists(engine.home.fleet),
         "daemon": daemon_facts(engine.bell.is_answered()),
     }
 

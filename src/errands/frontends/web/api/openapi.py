@@ -17,7 +17,7 @@ _ALWAYS = {
     403: "the request comes from another page, or needs a person",
     421: "the request is for another host",
     429: "too many requests with wrong keys",
-    503: "the store or the daemon cannot be used now",
+    503: "the store, the daemon or the fleet cannot be used now",
 }
 _SOMETIMES = {
     401: "the key is missing or wrong",

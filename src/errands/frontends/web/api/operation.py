@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from errands.frontends.web.api.schema import Schema
+from errands.frontends.web.api.schema import Schema, thing
 
 Needs = Literal["nothing", "key", "person"]
+NOTHING = thing("Nothing: an empty object.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +40,11 @@ class Operation:
     status: int = 200
     needs: Needs = "key"
     refusals: tuple[int, ...] = ()
+
+
+def in_query(name: str, schema: Schema, *, required: bool = False) -> Parameter:
+    return Parameter(name=name, schema=schema, required=required)
+
+
+def in_path(name: str, schema: Schema) -> Parameter:
+    return Parameter(name=name, schema=schema, place="path", required=True)

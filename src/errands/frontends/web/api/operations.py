@@ -13,10 +13,10 @@ from errands.frontends.web.api.bodies import (
     MOST_BYTES,
     MOST_IDS,
     MOST_LIGHT_ROWS,
-    MOST_LOGS,
     MOST_ROWS,
 )
-from errands.frontends.web.api.operation import Needs, Operation, Parameter
+from errands.frontends.web.api.installation_operations import INSTALLATION
+from errands.frontends.web.api.operation import NOTHING, Needs, Operation, Parameter, in_path, in_query
 from errands.frontends.web.api.schema import (
     Schema,
     choice,
@@ -41,25 +41,16 @@ _RUN = Parameter(name="run", schema=integer("the number of a run; default: the l
 _LOGGED = (_ID, _RUN)
 
 
-def _query(name: str, schema: Schema, *, required: bool = False) -> Parameter:
-    return Parameter(name=name, schema=schema, required=required)
-
-
-def _path(name: str, schema: Schema) -> Parameter:
-    return Parameter(name=name, schema=schema, place="path", required=True)
-
-
-_FILTERS = tuple(_query(name, schema) for name, schema in FILTERS.items())
+_FILTERS = tuple(in_query(name, schema) for name, schema in FILTERS.items())
 
 _QUESTION = {
     "question": integer("the question that was shown", 1, 2**53),
     "digest": text("the digest that was shown with it", longest=200, shortest=1),
 }
-_NOTHING = thing("Nothing: an empty object.")
 BATCH_VERBS = ("cancel", "restart", "pause", "unpause", "hold", "release", "fire", "clear")
 
 
-def _verb(name: str, summary: str, verb: str, body: Schema = _NOTHING, *, needs: Needs = "key") -> Operation:
+def _verb(name: str, summary: str, verb: str, body: Schema = NOTHING, *, needs: Needs = "key") -> Operation:
     return Operation(
         name=name,
         method="POST",
@@ -83,7 +74,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="sign-out", method="POST", path="/api/sign-out", summary="end the session that asks",
-        verb="Signing.end", body=_NOTHING, answer="Done",
+        verb="Signing.end", body=NOTHING, answer="Done",
     ),
     Operation(
         name="me", method="GET", path="/api/me", summary="who asks, and what they may do",
@@ -95,14 +86,14 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="end-session", method="DELETE", path="/api/sessions/{session}", summary="sign a browser out",
-        verb="Signing.end", parameters=(_path("session", text("from the list", longest=64, shortest=1)),),
+        verb="Signing.end", parameters=(in_path("session", text("from the list", longest=64, shortest=1)),),
         answer="Done", refusals=(403, 404),
     ),
     # Views.
     Operation(
         name="overview", method="GET", path="/api/overview",
         summary="what waits for you, what runs, what failed, what comes next", verb="Engine.list",
-        parameters=(_query("failed_since", time("list what failed since then; default: a day ago")),),
+        parameters=(in_query("failed_since", time("list what failed since then; default: a day ago")),),
         answer="Overview",
     ),
     Operation(
@@ -110,8 +101,8 @@ OPERATIONS: tuple[Operation, ...] = (
         verb="Engine.list",
         parameters=(
             *_FILTERS,
-            _query("before", text("go on after this task of the page before")),
-            _query("limit", integer("rows in the answer", 1, MOST_ROWS, default=100)),
+            in_query("before", text("go on after this task of the page before")),
+            in_query("limit", integer("rows in the answer", 1, MOST_ROWS, default=100)),
         ),
         answer="Rows", refusals=(404,),
     ),
@@ -120,8 +111,8 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="list thousands of tasks in light rows, newest first", verb="Reports.rows",
         parameters=(
             *_FILTERS,
-            _query("before", text("go on after this task of the page before")),
-            _query("limit", integer("rows in the answer", 1, MOST_LIGHT_ROWS, default=MOST_LIGHT_ROWS)),
+            in_query("before", text("go on after this task of the page before")),
+            in_query("limit", integer("rows in the answer", 1, MOST_LIGHT_ROWS, default=MOST_LIGHT_ROWS)),
         ),
         answer="LightRows", refusals=(404,),
     ),
@@ -129,10 +120,10 @@ OPERATIONS: tuple[Operation, ...] = (
         name="timeline", method="GET", path="/api/timeline", summary="show runs over time, in rows",
         verb="Reports.timeline",
         parameters=(
-            _query("since", time("default: an hour ago")),
-            _query("until", time("default: now")),
-            _query("group", choice(GROUPS, "what a row is", default="lane")),
-            _query("width", integer("bars that fit side by side", 10, 600, default=300)),
+            in_query("since", time("default: an hour ago")),
+            in_query("until", time("default: now")),
+            in_query("group", choice(GROUPS, "what a row is", default="lane")),
+            in_query("width", integer("bars that fit side by side", 10, 600, default=300)),
         ),
         answer="Timeline",
     ),
@@ -140,8 +131,8 @@ OPERATIONS: tuple[Operation, ...] = (
         name="figures", method="GET", path="/api/figures",
         summary="durations, successes, tokens and cost over time", verb="Reports.ended_runs",
         parameters=(
-            _query("name", text("only runs of tasks with this name")),
-            _query("since", time("default: 30 days ago")),
+            in_query("name", text("only runs of tasks with this name")),
+            in_query("since", time("default: 30 days ago")),
         ),
         answer="Figures",
     ),
@@ -154,7 +145,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="what became of the due times of a recurring task", verb="Schedules.ledger",
         parameters=(
             _ID,
-            _query("month", text("such as 2026-12; default: the latest 100", pattern=r"^\d{4}-\d{2}$")),
+            in_query("month", text("such as 2026-12; default: the latest 100", pattern=r"^\d{4}-\d{2}$")),
         ),
         answer="Slots", refusals=(404,),
     ),
@@ -169,7 +160,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="set-lane", method="POST", path="/api/lanes/{lane}",
         summary="set how many runs of a lane are live at once", verb="Queue.set_lane",
-        parameters=(_path("lane", text("its name", shortest=1)),),
+        parameters=(in_path("lane", text("its name", shortest=1)),),
         body=thing(width=maybe(integer("null: as the configuration says", 0, 10_000))), answer="Lanes",
     ),
     # One task.
@@ -196,15 +187,15 @@ OPERATIONS: tuple[Operation, ...] = (
         verb="Engine.output",
         parameters=(
             *_LOGGED,
-            _query("offset", integer("in bytes that the run printed", 0, 2**53, default=0)),
-            _query("limit", integer("bytes to read", 1, MOST_BYTES, default=65_536)),
+            in_query("offset", integer("in bytes that the run printed", 0, 2**53, default=0)),
+            in_query("limit", integer("bytes to read", 1, MOST_BYTES, default=65_536)),
         ),
         answer="Output", refusals=(404,),
     ),
     Operation(
         name="output-end", method="GET", path="/api/tasks/{id}/output/end", summary="read the last lines",
         verb="Engine.tail",
-        parameters=(*_LOGGED, _query("lines", integer("lines to read", 1, 5000, default=500))),
+        parameters=(*_LOGGED, in_query("lines", integer("lines to read", 1, 5000, default=500))),
         answer="Output", refusals=(404,),
     ),
     Operation(
@@ -212,9 +203,9 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="search output for a text, in any case", verb="Engine.output",
         parameters=(
             *_LOGGED,
-            _query("text", text("what to look for", shortest=1), required=True),
-            _query("offset", integer("where to begin", 0, 2**53, default=0)),
-            _query("limit", integer("matches in the answer", 1, 1000, default=200)),
+            in_query("text", text("what to look for", shortest=1), required=True),
+            in_query("offset", integer("where to begin", 0, 2**53, default=0)),
+            in_query("limit", integer("matches in the answer", 1, 1000, default=200)),
         ),
         answer="Found", refusals=(404,),
     ),
@@ -227,7 +218,7 @@ OPERATIONS: tuple[Operation, ...] = (
         name="file", method="GET", path="/api/tasks/{id}/file",
         summary="download a file that a run left", verb="Engine.files",
         parameters=(
-            *_LOGGED, _query("name", text("from the task", shortest=1, longest=500), required=True)
+            *_LOGGED, in_query("name", text("from the task", shortest=1, longest=500), required=True)
         ),
         answer="application/octet-stream", needs="person", refusals=(404,),
     ),
@@ -254,7 +245,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="submit-template", method="POST", path="/api/templates/{name}",
         summary="start a task from a template", verb="Engine.submit_template",
-        parameters=(_path("name", text("of the template", shortest=1)),),
+        parameters=(in_path("name", text("of the template", shortest=1)),),
         body=thing(
             optional=("values",), values=mapped(text(longest=LONGEST_COMMAND), "its parameters", most=100)
         ),
@@ -315,7 +306,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="question", method="GET", path="/api/questions/{number}",
         summary="show a question by its number", verb="Engine.question",
-        parameters=(_path("number", integer("of the question", 1, 2**53)),),
+        parameters=(in_path("number", integer("of the question", 1, 2**53)),),
         answer="AnyQuestion", refusals=(404,),
     ),
     _verb(
@@ -332,8 +323,8 @@ OPERATIONS: tuple[Operation, ...] = (
         name="audit", method="GET", path="/api/audit", summary="list what was asked and answered",
         verb="Engine.audit",
         parameters=(
-            _query("task", text("a task, and what it started")),
-            _query("limit", integer("entries in the answer", 1, MOST_ROWS, default=100)),
+            in_query("task", text("a task, and what it started")),
+            in_query("limit", integer("entries in the answer", 1, MOST_ROWS, default=100)),
         ),
         answer="Audit", refusals=(404,),
     ),
@@ -356,45 +347,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="try-channel", method="POST", path="/api/channels/{name}/trial",
         summary="send a test message", verb="errands channel test",
-        parameters=(_path("name", text("NAME or NAME:TARGET", shortest=1)),), body=_NOTHING, answer="Done",
+        parameters=(in_path("name", text("NAME or NAME:TARGET", shortest=1)),), body=NOTHING, answer="Done",
         refusals=(404, 409, 502),
     ),
-    # About the installation.
-    Operation(
-        name="settings", method="GET", path="/api/settings",
-        summary="list every setting and where it comes from", verb="errands config show", answer="Settings",
-    ),
-    Operation(
-        name="doctor", method="GET", path="/api/doctor", summary="check the installation",
-        verb="errands doctor", answer="Findings",
-    ),
-    Operation(
-        name="keys", method="GET", path="/api/keys", summary="list the keys of the page and of errands top",
-        verb="errands top", answer="Keys", needs="nothing",
-    ),
-    Operation(
-        name="start-daemon", method="POST", path="/api/daemon", summary="start the daemon if none runs",
-        verb="Engine.ensure_daemon", body=_NOTHING, answer="Daemon",
-    ),
-    # Live.
-    Operation(
-        name="stream", method="GET", path="/api/stream",
-        summary="follow all changes, and the output of some runs, as server-sent events",
-        verb="Engine.changes",
-        parameters=(
-            _query("logs", text("runs as ID.NUMBER@OFFSET, separated by commas; without the offset from the "
-                                f"end; at most {MOST_LOGS}", longest=2000)),
-            _query("after", text("the id of the last event that was read, to go on after it", longest=100)),
-        ),
-        answer="text/event-stream", refusals=(404,),
-    ),
-    Operation(
-        name="metrics", method="GET", path="/metrics", summary="the metrics, as OpenMetrics where accepted",
-        verb="errands metrics", answer="text/plain or application/openmetrics-text",
-    ),
-    Operation(
-        name="openapi", method="GET", path="/openapi.json", summary="this description", verb="errands web",
-        answer="application/json", needs="nothing",
-    ),
+    *INSTALLATION,
 )  # fmt: skip
 BY_NAME = {each.name: each for each in OPERATIONS}

@@ -38,6 +38,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         completed=listed(ref("Row"), "what completed in the last hour, newest first, at most 5"),
         coming=listed(ref("Coming"), "the next scheduled runs, at most 10"),
         lanes=listed(ref("Lane")),
+        in_fleet=flag("whether this home belongs to a fleet, whose hosts can be listed"),
         daemon=ref("Daemon"),
     ),
     "Counts": thing(
@@ -222,6 +223,22 @@ VIEW_SHAPES: dict[str, Schema] = {
     ),
     "Finding": thing(section=_any, level=choice(("ok", "warn", "fail")), text=_any, advice=_any),
     "Findings": thing(findings=listed(ref("Finding")), said=thing(verdict=text(longest=None))),
+    "Host": thing(
+        "A host of the fleet.",
+        name=_any,
+        state=choice(("up", "draining", "gone"), "draining: it takes no more runs; gone: it left or is lost"),
+        slots=integer("how many runs of other homes it takes at once"),
+        running=integer("how many it has"),
+        labels=listed(_any),
+        seen_at=time("when it was last heard of"),
+        version=text("its version of Errands", longest=None),
+        own=flag("whether it is this home"),
+    ),
+    "Hosts": thing(
+        "Refused with 503 and the reason while the fleet cannot be reached.",
+        member=flag("whether this home belongs to a fleet"),
+        hosts=listed(ref("Host"), "by name; those that are gone last"),
+    ),
     "Keys": thing(
         keys=listed(
             thing(

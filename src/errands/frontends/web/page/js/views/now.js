@@ -4,6 +4,7 @@ import { ago, took, until, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useRef, useState } from "../html.js";
 import { useKeys } from "../keys.js";
+import { Hosts } from "../parts/hosts.js";
 import { Question } from "../parts/question.js";
 import { Asked, Empty, Progress, plural, State, TaskLink } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
@@ -80,7 +81,7 @@ export function Now({ me }) {
       const counts = data.counts;
       const total = Object.values(counts).reduce((sum, each) => sum + each, 0);
       const open = questions.data?.questions ?? [];
-      if (!total && !data.coming.length) return html`<${First} />`;
+      if (!total && !data.coming.length && !data.in_fleet) return html`<${First} />`;
       return html`<div class="now-main">
         <${Group} title="Waits for you" tone="yours" count=${questions.data?.total ?? data.waiting.length} empty="Nothing waits for you.">
           ${open.map((each) => html`<${Question} key=${each.id} question=${each} me=${me} onAnswered=${questions.reload} />`)}
@@ -124,6 +125,7 @@ export function Now({ me }) {
           (lane) => html`<li key=${lane.name}><${Link} to=${`/tasks${query({ lane: lane.name })}`}>${lane.name}<//>
             <span>${lane.running} of ${lane.width}</span><span class="muted">${lane.pending ? `${plural(lane.pending, "task")} wait${lane.pending === 1 ? "s" : ""}` : ""}</span></li>`,
         )}</ul></section>
+        ${data.in_fleet && html`<${Hosts} />`}
         <section><h2>All runs</h2><ul class="totals">${["completed", "failed", "cancelled", "skipped"].map(
           (state) =>
             html`<li key=${state}><${Link} to=${`/tasks${query({ state })}`}><${State} state=${state} word=${true} /> <b>${counts[state].toLocaleString("en")}</b><//></li>`,

@@ -249,7 +249,7 @@ export function Tasks() {
         (state) =>
           html`<button key=${state} type="button" class="chip" aria-pressed=${states.includes(state)} onClick=${() => toggleState(state)}><${State} state=${state} word=${true} /></button>`,
       )}
-        ${["shell", "agent"].map((kind) => html`<button key=${kind} type="button" class="chip" aria-pressed=${given.kind === kind} onClick=${() => setQuery({ kind: given.kind === kind ? "" : kind })}>${kind}</button>`)}
+        ${["shell", "agent", ...(given.kind === "remote" ? ["remote"] : [])].map((kind) => html`<button key=${kind} type="button" class="chip" aria-pressed=${given.kind === kind} onClick=${() => setQuery({ kind: given.kind === kind ? "" : kind })}>${kind}</button>`)}
         ${others.filter(([name]) => name !== "kind").map(([name, value]) => html`<button key=${name} type="button" class="chip" aria-pressed="true" aria-label="remove the filter ${name}: ${value}" onClick=${() => setQuery({ [name]: "" })}>${name}: ${value} ✕</button>`)}
       </div>
     </div>

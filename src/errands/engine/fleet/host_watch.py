@@ -1,0 +1,53 @@
+"""The hosts of the fleet, for views that stay open: the database is asked only while they are looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from errands.engine.fleet import member
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.fleet.member import OpenFleet
+    from errands.ports.fleet import HostView
+    from errands.ports.home import Home
+
+FRESH = 2.0  # seconds for which an answer is good, whoever asks
+
+
+class HostWatch:
+    """Lists the hosts from within an event loop, which goes on meanwhile; no connection stays open."""
+
+    def __init__(self, home: Home, open_fleet: OpenFleet) -> None:
+        self._home = home
+        self._open_fleet = open_fleet
+        self._asked: asyncio.Task[list[HostView]] | None = None
+        self._good_until = 0.0
+        self.own = ""  # the id of this home in the fleet, as of the last answer
+
+    @property
+    def is_member(self) -> bool:
+        """Whether this home belongs to a fleet."""
+        return os.path.exists(self._home.fleet)
+
+    async def hosts(self) -> list[HostView]:
+        """List the hosts; all who ask at the same time share an answer, or the reason why there is none."""
+        if self._asked is None or (self._asked.done() and time.monotonic() >= self._good_until):
+            self._asked = asyncio.create_task(self._ask())
+        return await asyncio.shield(self._asked)
+
+    async def _ask(self) -> list[HostView]:
+        try:
+            me = member.require(self._home)
+            self.own = me.id
+            # The first call loads psycopg, for which nobody else should have to wait.
+            fleet = await asyncio.to_thread(self._open_fleet, me.address())
+            try:
+                await fleet.open()
+                return await fleet.hosts()
+            finally:
+                await fleet.close()
+        finally:
+            self._good_until = time.monotonic() + FRESH
