@@ -77,6 +77,7 @@ def test_what_an_agent_wants_to_do_is_asked_at_home_and_done_there(
     eventually(lambda: laptop.view(task)["reasons"], "the question")
     view = laptop.view(task)
     assert view["state"] == "running"
+    assert "on big" in laptop.say("ls")
     assert str(wanted) in laptop.say("show", task)
     assert not wanted.exists()
 
