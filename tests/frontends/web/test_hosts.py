@@ -14,7 +14,8 @@ import pytest
 from errands.hosts.fleet import PostgresFleet
 from tests.frontends.web.server import WITHIN, WebServer
 from tests.frontends.web.test_table import matches
-from tests.hosts.fleets import Host, facts
+from tests.hosts.fleets import Fleet
+from tests.postgres import Server
 
 pytestmark = pytest.mark.spec("X12")
 T = TypeVar("T")
@@ -42,16 +43,17 @@ def has_loaded(server: WebServer, library: str) -> bool:
 
 
 async def test_hosts_and_what_they_run_are_listed_and_without_a_fleet_nothing_is_loaded(
-    web: WebServer, database: str
+    web: WebServer, postgres: Server, database: str
 ) -> None:
     assert web.get("/api/hosts").json == {"member": False, "hosts": []}
     assert web.get("/api/overview").json["in_fleet"] is False
 
+    made = PostgresFleet(database)
+    await made.open()
+    fleet = Fleet(made, postgres, database.partition("@/")[2].partition("?")[0])
+    fleet.tune(lease=3600)  # nobody is given up, however slow the machine is
     web.errands("host", "join", database, "--name", "laptop", "--slots", "0")
-    fleet = PostgresFleet(database)
-    await fleet.open()
-    its = facts("big", labels=("gpu", "linux"))
-    big = Host(fleet, its, (await fleet.join(its)).epoch)
+    big = await fleet.host("big", labels=("gpu", "linux"))
     assert web.get("/api/overview").json["in_fleet"] is True
     assert not has_loaded(web, "psycopg")  # nobody has asked yet
     reply = web.get("/api/hosts")

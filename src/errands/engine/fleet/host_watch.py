@@ -7,6 +7,7 @@ import os
 import time
 
 from errands.engine.fleet import member
+from errands.model.errors import ErrandsError, FleetError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,5 +50,9 @@ class HostWatch:
                 return await fleet.hosts()
             finally:
                 await fleet.close()
+        except ErrandsError:
+            raise
+        except Exception as error:  # of the database; a view goes on whatever it is
+            raise FleetError(f"the fleet cannot be asked: {error}") from error
         finally:
             self._good_until = time.monotonic() + FRESH
