@@ -8,8 +8,17 @@ import { attempt } from "./toast.js";
 
 const STILL = 500; // milliseconds without a move before an answer counts
 
-/** Whether the end of a question was in view, and when it last moved. @param {number} id */
-function useSeen(id) {
+/** Whether the reader can see the end of a question: the answers may stick to the bottom of the screen, over it. @param {Element} end */
+function isInView(end) {
+  const { top, bottom } = end.getBoundingClientRect();
+  const answers = end.nextElementSibling?.getBoundingClientRect().top ?? innerHeight;
+  const header = document.querySelector(".top")?.getBoundingClientRect().bottom ?? 0;
+  // A pixel is cut in parts on some screens.
+  return top >= header && bottom <= Math.min(answers + 0.5, innerHeight);
+}
+
+/** Whether the end of a question was in view, and when it last moved. @param {string} shown what is shown */
+function useSeen(shown) {
   const card = useRef(/** @type {HTMLElement | null} */ (null));
   const end = useRef(/** @type {HTMLElement | null} */ (null));
   const [seen, setSeen] = useState(false);
@@ -25,14 +34,14 @@ function useSeen(id) {
       if (card.current && end.current) {
         const here = card.current.getBoundingClientRect();
         // Scrolling is the reader's own doing; what moves by itself changes the place on the page.
-        const next = `${Math.round(here.top + scrollY)} ${Math.round(here.height)}`;
-        if (next !== place) {
+        const next = `${Math.round(here.top + scrollY)} ${Math.round(here.height)} ${innerHeight}`;
+        const moved = next !== place;
+        if (moved) {
           place = next;
           since = performance.now();
           setStill(false);
         } else if (performance.now() - since > STILL) setStill(true);
-        const last = end.current.getBoundingClientRect();
-        if (!wasSeen && last.top < innerHeight && last.bottom > 0 && !document.hidden) {
+        if (!wasSeen && !moved && isInView(end.current) && !document.hidden) {
           wasSeen = true;
           setSeen(true);
           // The hint to read on goes, which moves the buttons: they must not work for a moment before that.
@@ -44,14 +53,14 @@ function useSeen(id) {
     };
     look();
     return () => clearTimeout(frame);
-  }, [id]);
+  }, [shown]);
   return { card, end, seen, ready: seen && still };
 }
 
 /** @param {{ question: any, onAnswered: () => void, title?: boolean, me: any, alone?: boolean }} props */
 export function Question({ question, onAnswered, title = true, me, alone = false }) {
   useTick();
-  const { card, end, seen, ready } = useSeen(question.id);
+  const { card, end, seen, ready } = useSeen(`${question.id} ${question.digest}`);
   const [yes, setYes] = useState("");
   const [note, setNote] = useState(/** @type {string | null} */ (null));
   const [busy, setBusy] = useState(false);
@@ -70,7 +79,8 @@ export function Question({ question, onAnswered, title = true, me, alone = false
   /** @param {string} name */
   const approve = (name) => {
     if (!question.answers.some((each) => each.name === name)) return false;
-    if (!seen) end.current?.scrollIntoView({ block: "end" });
+    // The whole card: its answers may stick to the bottom of the screen, over the end of what is to be read.
+    if (!seen) card.current?.scrollIntoView({ block: "end" });
     else if (mayApprove) answer("approve", { answer: name });
     return true;
   };
@@ -94,7 +104,7 @@ export function Question({ question, onAnswered, title = true, me, alone = false
     reject: () => isMine() && reject(),
   });
   if (me && !me.can_approve) {
-    return html`<article class="question" ref=${card}><p>${me.said.why_not}</p><div ref=${end}></div></article>`;
+    return html`<article class="question" ref=${card}><p>${me.said.why_not}</p><div ref=${end} class="question-end"></div></article>`;
   }
   return html`<article class="question" ref=${card} aria-label="question ${question.id}">
     ${title && html`<header><h3><${TaskLink} id=${question.task} /></h3></header>`}
