@@ -56,7 +56,10 @@ def test_a_running_task_is_cancelled_after_a_question(windows: Windows, web: Web
     page = windows.open(f"/tasks/{task}")
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("heading", name=f"Cancel {task}?")).to_be_visible()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("dialog").get_by_role("button")).to_have_text(
+        ["Cancel the task", "Keep it running"]
+    )
+    page.get_by_role("dialog").get_by_role("button", name="Cancel the task").click()
     expect(page.locator(".task-name")).to_contain_text("cancelled")
 
 
@@ -274,6 +277,7 @@ def test_the_keyboard_alone_leads_to_a_task_and_back(windows: Windows, web: WebS
     expect(page).to_have_url(re.compile("/tasks$"))
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("cancel (asks)")
+    assert page.get_by_role("dialog").evaluate("(dialog) => dialog.scrollTop") == 0
 
 
 def test_a_task_that_is_removed_says_so(windows: Windows, web: WebServer) -> None:

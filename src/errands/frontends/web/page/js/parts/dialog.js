@@ -5,9 +5,9 @@ import { setAsking } from "../keys.js";
 /** @type {(asked: any) => void} */
 let open = () => {};
 
-/** Ask before something is done. @param {string} title @param {string} yes @param {any} [more] @returns {Promise<boolean>} */
-export const confirmed = (title, yes, more = "") =>
-  new Promise((resolve) => open({ title, yes, more, done: (answer) => resolve(answer !== null) }));
+/** Ask before something is done. @param {string} title @param {string} yes @param {any} [more] @param {string} [no] @returns {Promise<boolean>} */
+export const confirmed = (title, yes, more = "", no = "Back") =>
+  new Promise((resolve) => open({ title, yes, no, more, done: (answer) => resolve(answer !== null) }));
 
 /** Ask for a text; null if it was left. @param {string} title @param {string} label @param {string} yes @param {{ many?: boolean, may_be_empty?: boolean }} [how] @returns {Promise<string | null>} */
 export const typed = (title, label, yes, how = {}) =>
@@ -26,7 +26,10 @@ export function Dialog() {
     setAsked(next);
   };
   useEffect(() => {
-    if (asked && box.current && !box.current.open) box.current.showModal();
+    if (asked && box.current && !box.current.open) {
+      box.current.showModal();
+      box.current.scrollTop = 0; // the focus went to a button, which may be at the end of a long text
+    }
   }, [asked]);
   if (!asked) return null;
   const end = (answer) => {
@@ -63,7 +66,7 @@ export function Dialog() {
       }
       <div class="buttons">
         ${asked.yes && html`<button class="first" disabled=${!isReady}>${asked.yes}</button>`}
-        <button type="button" onClick=${() => end(null)}>${asked.yes ? "Back" : "Close"}</button>
+        <button type="button" onClick=${() => end(null)}>${asked.yes ? (asked.no ?? "Back") : "Close"}</button>
       </div>
     </form>
   </dialog>`;

@@ -25,7 +25,9 @@ const RARE = ["stop", "hold", "release", "clear"];
 /** Do a verb to a task; return the answer, or null if it was not done. @param {string} verb @param {string} id */
 export async function doVerb(verb, id) {
   const [label, question] = VERBS[verb];
-  if (question && !(await confirmed(`${question.replace(/\bit\b/, id)}`, label))) return null;
+  // "Cancel" and "Back" below "Cancel it?" could be taken for each other.
+  const [yes, no] = verb === "cancel" ? ["Cancel the task", "Keep it running"] : [label, undefined];
+  if (question && !(await confirmed(`${question.replace(/\bit\b/, id)}`, yes, "", no))) return null;
   if (verb === "clear") {
     const answer = await attempt(() => remove(at(id)));
     if (answer) go("/tasks");

@@ -3,7 +3,7 @@ import { at, query } from "../api.js";
 import { ago, full, now, short, until, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useState } from "../html.js";
-import { Asked, colour, Empty, State, sign } from "../parts/state.js";
+import { Asked, colour, Empty, plural, State, sign } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
 import { Link, taskPath } from "../router.js";
 
@@ -65,7 +65,7 @@ function Calendar({ id }) {
             ) => html`<li key=${index}><span class=${outcome(slot)[1]} aria-hidden="true">${outcome(slot)[0]}</span> <span>${short(slot.slot)}${slot.count > 1 ? ` and ${slot.count - 1} more` : ""}</span>
             <span>${outcome(slot)[2]}</span>${slot.run && html`<${Link} to=${`${taskPath(id)}?tab=output&run=${slot.run}`}>run ${slot.run}<//>`}<span class="muted">${slot.reason}</span></li>`,
           )}</ul>`
-        : html`<${Empty}>${asked.isLoading ? "" : `No slot on ${chosen}.`}<//>`
+        : html`<${Empty}>${asked.isLoading ? "" : `No run yet on ${chosen}.`}<//>`
     }
   </section>`;
 }
@@ -79,7 +79,7 @@ export function ScheduleFacts({ schedule }) {
         ? html`<ol class="next">${schedule.next_runs.map((time) => html`<li key=${time}>${full(time)} <span class="muted">${until(time)}</span></li>`)}</ol>`
         : html`<${Empty}>${schedule.watch ? "It runs when an event comes." : "No run is coming."}<//>`
     }
-      <p class="muted">${schedule.runs.toLocaleString("en")} runs so far${schedule.max_runs ? ` of ${schedule.max_runs}` : ""}${schedule.failures ? `, the latest ${schedule.failures} failed` : ""}</p>
+      <p class="muted">${plural(schedule.runs, "run")} so far${schedule.max_runs ? ` of ${schedule.max_runs}` : ""}${schedule.failures ? `, the latest ${schedule.failures} failed` : ""}</p>
       ${schedule.watch && html`<p>Watch: ${schedule.watch.health}${schedule.watch.checked_at ? `, looked ${ago(schedule.watch.checked_at)}` : ""}${schedule.watch.last_event_at ? `, last event ${ago(schedule.watch.last_event_at)}` : ""}</p>`}
     </section>
     <${Calendar} id=${schedule.row.id} /></div>`;
@@ -97,7 +97,7 @@ export function Schedules() {
               <div class="card-head"><${State} state=${row.state} said=${row.said.state} word=${true} /><${Link} class="id" to=${`${taskPath(row.id)}?tab=schedule`}>${row.id}<//><span class="grow"></span>
                 <span class="next-in">${row.state === "paused" ? "paused" : row.next_at ? `next ${until(row.next_at)}` : "at an event"}</span></div>
               <div class="card-text">${row.what}</div>
-              <div class="card-head"><span class="muted">${each.rule}${each.last_at ? ` · last ${ago(each.last_at)}` : ""} · ${each.runs} runs</span><span class="grow"></span><${Streak} slots=${each.streak} /></div>
+              <div class="card-head"><span class="muted">${each.rule}${each.last_at ? ` · last ${ago(each.last_at)}` : ""} · ${plural(each.runs, "run")}</span><span class="grow"></span><${Streak} slots=${each.streak} /></div>
               ${each.watch && html`<div class="muted">${each.watch.health}${each.watch.checked_at ? `, looked ${ago(each.watch.checked_at)}` : ""}</div>`}
               <div class="buttons"><button type="button" onClick=${async () => {
                 await doVerb(row.state === "paused" ? "unpause" : "pause", row.id);
