@@ -69,6 +69,7 @@ def test_a_question_is_approved_at_the_desk(windows: Windows, web: WebServer) ->
     card = page.locator(".question", has_text=task)
     expect(card).to_contain_text("git push --force origin main")
     approve = card.get_by_role("button", name="Approve", exact=True)
+    approve.scroll_into_view_if_needed()
     if card.get_by_label("Type yes to approve").count():
         expect(approve).to_be_disabled()
         card.get_by_label("Type yes to approve").fill("yes")

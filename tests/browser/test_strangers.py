@@ -71,6 +71,7 @@ def test_a_longer_approval_says_what_it_covers(windows: Windows, web: WebServer)
     page = windows.open(f"/ask/{number}")
     page.get_by_text("Approve for longer").click()
     expect(page.locator(".wide")).to_contain_text(f"Exactly this command in {web.folder}")
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")  # the configuration of git may be long
     expect(page.get_by_role("button", name="Always approve")).to_be_enabled()
     web.errands("cancel", task, check=False)
 
@@ -80,6 +81,7 @@ def test_a_recurring_task_is_approved_with_one_button(windows: Windows, web: Web
     number = web.get(f"/api/tasks/{task}").json["row"]["question"]
     page = windows.open(f"/ask/{number}")
     expect(page.get_by_text("Every run of this recurring task")).to_be_visible()
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")  # the configuration of git may be long
     approve = page.get_by_role("button", name="Approve", exact=True)
     expect(approve).to_be_enabled()
     approve.click()
