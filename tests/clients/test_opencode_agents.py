@@ -164,6 +164,8 @@ def test_a_question_of_a_child_is_answered_in_opencode_or_here(
             person.types("approve", task["id"])
         person.types("wait", "-q", task["id"])
         assert person.sees(task["id"])["answer"] == f"read in {place}"
+        session.is_told(f"{task['id']} completed")  # a turn of its own, which the next prompt would join
+        waited_for(session.is_idle)
 
 
 @pytest.mark.spec("A8", "X17", "S17")
