@@ -16,10 +16,12 @@ AT_ONCE = 3
 Verdict = subprocess.CompletedProcess[str]
 
 
-def run_harness(*words: str) -> Verdict:
+def run_harness(*words: str, environ: dict[str, str] | None = None) -> Verdict:
     """Run the harness in a separate process, as `make chaos` does."""
     command = [sys.executable, "-m", "tests.chaos", *words]
-    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=280, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=environ, text=True, capture_output=True, timeout=280, check=False
+    )
 
 
 @pytest.fixture(scope="session")
@@ -28,10 +30,14 @@ def verdict_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str, str], 
     asked = [getattr(item, "callspec", None) for item in request.session.items]
     params = [each.params for each in asked if each is not None and "scenario" in each.params]
     wanted = {(each["scenario"], each.get("mutant", "")) for each in params}
+    environ = {**os.environ}  # pytest changes ours meanwhile, and a process started from it then can fail
     with ThreadPoolExecutor(AT_ONCE) as pool:
         verdicts: dict[tuple[str, str], Future[Verdict]] = {
             (scenario, mutant): pool.submit(
-                run_harness, "--scenario", scenario, "--mutant", mutant, *(["--no-keep"] if mutant else [])
+                run_harness,
+                *("--scenario", scenario, "--mutant", mutant),
+                *(["--no-keep"] if mutant else []),
+                environ=environ,
             )
             for scenario, mutant in sorted(wanted)
         }
