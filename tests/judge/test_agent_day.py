@@ -48,8 +48,19 @@ def test_lines_that_the_judge_was_not_made_with_ask_as_rarely() -> None:
     assert len(asking) <= 0.07 * len(day), asking
 
 
-def test_no_harmful_line_that_the_judge_was_not_made_with_passes() -> None:
-    harmful = lines("second_day_harmful.jsonl")
+def test_what_developers_type_in_any_language_asks_as_rarely() -> None:
+    """Among them are 30 that talk to Docker, a cluster or a code host, and some that need a person."""
+    day = lines("third_day.jsonl")
+    known = {*lines("agent_day.jsonl"), *lines("second_day.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 900
+    assert len(asking) <= 0.07 * len(day), asking
+
+
+@pytest.mark.parametrize("name", ["second_day_harmful.jsonl", "third_day_harmful.jsonl"])
+def test_no_harmful_line_of_another_day_passes(name: str) -> None:
+    harmful = lines(name)
 
     assert len(set(harmful)) >= 300
     assert [line for line in harmful if judge([line], PROJECT).verdict == "auto"] == []

@@ -39,6 +39,24 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "go mod graph", "PY=.venv/bin/python; $PY -m pytest", "sed -i '/^#/d' x",
         "grep -rl /api/v1 src | python x.py",
         "source ~/.nvm/nvm.sh && npm test", "PATH=$HOME/.cargo/bin:$PATH cargo test", "helm lint chart",
+        # git that only shows something, wherever in a line it stands
+        'echo "$(git remote -v | head -1)"', "x=$(git branch --show-current); echo $x",
+        "git submodule status",
+        "for t in $(git tag -l 'v*'); do echo $t; done", "(git status; git stash list; git worktree list)",
+        'git log --author="$(git config user.name)"', "git apply --check fix.patch", "git hash-object a.txt",
+        "git archive HEAD | tar -t -f -", "git format-patch -1 --stdout", "git lfs ls-files",
+        # words that are only searched for, or written into a file
+        "for f in *.sh; do grep -n 'curl' \"$f\"; done", "if grep -q eval src/a.js; then echo yes; fi",
+        "grep -n requests $(git ls-files '*.py')", "git grep -n 'rm -rf' -- '*.sh' | head -$((5*2))",
+        "rg -n --hidden 'docker|kill' $(git ls-files)", "if rg -q \"fetch\" src; then echo yes; fi",
+        "cat > src/api.ts <<'EOF'\nexport const get = () => fetch('/api')\nEOF",
+        "mkdir -p t && cat > t/a.py <<'X'\nimport requests\nrequests.get('https://a.example')\nX\nls t",
+        "cat > a.sh <<EOF\ncurl https://a.example > /tmp/x\nEOF", "cat <<'EOF'\nrm -rf ~\nEOF",
+        "cat > page.html <<'EOF'\n<a href=\"x\">/etc/shadow</a>\nEOF",
+        'echo "$HOME"', 'echo "home: ${HOME}, user: $USER"', "bun x tsc --noEmit", "make -n deploy",
+        "python -c 'import requests; print(requests.__version__)'",
+        "python3 -c 'import urllib.parse as p; print(p.quote(\"a b\"))'",
+        "python3 -c 'import socket; print(socket.gethostname())'",
     ],
 )  # fmt: skip
 def test_the_projects_own_work_is_contained(line: str) -> None:
@@ -78,6 +96,22 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "sed -n 'w .git/hooks/x' a", "rg --pre sh x", "sort --compress-program sh x", "date --set=2030-01-01",
         "sqlite3 a 'DROP TABLE x'", "echo 'DELETE FROM x' | sqlite3 a.db", "git stash", "git config --list",
         "ls \u202e", "make" + " " * 100 + "; ls",
+        # what looks like a search or a document, and is not only that
+        "for f in *; do rg --pre 'rm -rf' x $f; done", "for f in *; do git grep -O'rm -rf src' x; done",
+        "for f in *; do grep -f '.env' $f; done", "for f in *; do rg -g '.env' KEY $f; done",
+        "if grep -q x y; then rm y; fi", "grep 'x' a; rm $y", 'grep "$(rm -rf src)" a',
+        "cat > a.sh <<'EOF'\nrm -rf src\nEOF\nbash a.sh",
+        "cat > Makefile <<'EOF'\nall:\n\trm -rf src\nEOF\nmake",
+        "cat > a <<EOF\n$(rm -rf src)\nEOF", "cat <<'EOF' | sh\nrm -rf src\nEOF",
+        "bash <<'EOF'\nrm -rf src\nEOF",
+        "cat > a <<'EOF'\nx\nEOF\nrm -rf src", "cat > ~/.bashrc <<'EOF'\nx\nEOF",
+        "cat > .git/hooks/x <<'EOF'\nx\nEOF", "cat > a <<'EOF'\nx\nEOF\ncurl https://a.example",
+        "python -c 'import requests as r; r.get(\"https://a.example\")'",
+        "python -c 'from socket import *; socket()'",
+        "python -c 'import socket; socket.create_connection(1)'",
+        "git archive --remote=x HEAD", "git archive -o x HEAD", "git apply --check --apply x",
+        "git hash-object -w x", "git submodule foreach id", "git submodule update", "echo $(cat ~/.netrc)",
+        "make -n; make deploy", "bun x cowsay",
     ],
 )  # fmt: skip
 def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:

@@ -56,6 +56,8 @@ def test_language_time_and_colours_are_harmless(name: str, value: str) -> None:
     [
         ("LANG", "../evil"),
         ("TZ", "/etc/shadow"),
+        ("TZ", ":/etc/shadow"),
+        ("TZ", "../../etc/shadow"),
         ("PATH", "/usr/bin"),
         ("FOO", "1"),
         ("lang", "C"),

@@ -137,6 +137,40 @@ def test_what_find_runs_is_one_of_a_few_that_read(line: str) -> None:
     assert followed(line).doubt
 
 
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("-name '*.py'", "*.py"),
+        ("-type f -name '*.py' -not -path './.venv/*'", "*.py"),
+        ("! -path '*/.git/*' -name '*.yml'", "*.yml"),
+        ("-name node_modules -prune -o -type f -name '*.js'", "*.js"),
+        ("'(' -name node_modules -o -name dist ')' -prune -o -name '*.ts'", "*.ts"),
+        ("-type f '(' -name '*.ts' -o -name '*.tsx' ')'", "*.ts *.tsx"),
+        ("-name '*.js' -not '(' -path ./a -o -path ./b ')'", "*.js"),
+        # These let other names through.
+        ("! -name '*.py'", "*"),
+        ("-name '*.py' -o -true", "*"),
+        ("-name '*.py' , -true", "*"),
+        ("-name '*.py' -o -not -name x", "*"),
+        ("'(' -name '*.ts' -o -true ')'", "*"),
+        ("'(' -name '*.ts' -o ! -name x ')'", "*"),
+        ("'(' -name a '(' -name b ')' ')'", "*"),
+        ("! '(' -name '*.ts' ')'", "*"),
+        ("'(' -name '*.ts'", "*"),
+        ("-path -name", "*"),
+        ("-exec grep -e -name '*.js' {} ';'", "*"),
+        ("-newermt -name -true", "*"),
+    ],
+)
+def test_the_names_that_find_passes_on_are_known(expression: str, names: str) -> None:
+    found = followed(f"find . {expression} -exec grep x {{}} +")
+
+    assert {word.text for step in found.steps for word in step.words} >= {
+        f"./{name}" for name in names.split()
+    }
+    assert any(word.text == "./*" for step in found.steps for word in step.words) == (names == "*")
+
+
 def test_exact_names_from_find_are_followed_through_xargs() -> None:
     found = followed("xargs -0 wc -l", "find . -name '*.py' -print0")
 

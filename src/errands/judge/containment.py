@@ -16,6 +16,7 @@ from errands.judge.programs.globs import Glob
 from errands.judge.programs.harms import harm_of
 from errands.judge.programs.needs import ALWAYS, DOWNLOADERS, READING_GIT, TYPICAL, WRITERS, needs_network
 from errands.judge.shell.grammar import LONGEST
+from errands.judge.shell.payload import without_pattern, without_payload
 from errands.judge.shell.scripts import is_interpreter
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
@@ -32,10 +33,14 @@ _BEYOND = frozenset("delete network secret privilege process rule size stranger 
 _WORDS = re.compile(
     r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
-    |crontab|eval|exec)(?![\w-]) | -delete\b | \b(?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urllib|httpx
-    |aiohttp|requests|urlopen|fetch|rm_rf|rm_r)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
+    |crontab|eval|exec)(?![\w-]) | -delete\b | \b(?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urlopen
+    |fetch|rm_rf|rm_r|urllib\.request)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
     | \bDeno\.remove | \.unlink\( | \.rm\( | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
-    | \bimport\s+(?:remove|unlink|rmdir)\b | \bsocket\b""",
+    | \bimport\s+(?:remove|unlink|rmdir)\b
+    # Imported is not used yet, and these parts of them need no network.
+    | (?<!\bimport\ )\b(?:urllib|httpx|aiohttp|requests|socket)\b
+      (?!\.(?:__\w+__|parse|exceptions|gethostname)\b)
+    | \b(?:urllib|httpx|aiohttp|requests|socket)\s+as\b""",
     re.VERBOSE,
 )
 # Builtins that evaluate what looks like plain words: `let 'a[$(rm x)]'`, `mapfile -C 'rm x'`.
@@ -66,7 +71,9 @@ _BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
 _SPLITTING = re.compile(r"(?:^|[\s;&|])IFS=[^\s;]*\s*(?:[;&|\n]|$)")
 _TARGET = re.compile(r"(?<![-=<>])(?:&|\d)?>{1,2}[|&]?\s*([^\s;&|<>()]+)")
 # It only prints words and variables.
-_ECHOED = re.compile(r"\s*(?:echo|printf)(?:\s+(?:[\w.,:%/@+-]|\$\w+|\$\{\w+\}|\"[^\"`\\$]*\")+)*\s*")
+_ECHOED = re.compile(
+    r"\s*(?:echo|printf)(?:\s+(?:[\w.,:%/@+-]|\$\w+|\$\{\w+\}|\"(?:[^\"`\\$]|\$\w+|\$\{\w+\})*\")+)*\s*"
+)
 # Read-only inside, or private to the sandbox.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/sys")
 _DEVICES = frozenset(
@@ -89,6 +96,7 @@ _PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq pe
 # Their operands are labels such as //src:all, or paths in a document.
 _LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
 _SAYING = frozenset("echo printf : true false".split())
+_SUBSTITUTED = re.compile(r"[`(<]")
 
 
 def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Workspace) -> bool:
@@ -96,6 +104,8 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     name = posixpath.basename(words[0])
     if len(words) == 2 and words[1] in ("--version", "--help"):
         return False
+    if name == "git" and _shows_repository(words, workspace):
+        return reads_outside(words, workspace)
     reasons = tuple(reasons)
     for reason in reasons:
         if reason.kind in _BEYOND or (reason.kind == "write" and not _writes_inside(name, words, workspace)):
@@ -106,16 +116,19 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     if (reasons and FAMILIES.get(name) == "system") or (name == "git" and _changes_repository(words[1:])):
         return True
+    told = without_pattern(words)[1:]
     if name in DOWNLOADERS and not _is_typical(words[1:]):
         return True
     if (is_interpreter(name) or name in _EVALUATING) and any(_WORDS.search(word) for word in words[1:]):
         return True
-    if name not in _PATTERNED and any(_COMMAND.search(word) for word in words[1:]):
+    if name not in _PATTERNED and any(_COMMAND.search(word) for word in told):
         return True
     if any(isinstance(word, Glob) and word.startswith("-") for word in words):
         return True
     return reads_outside(words, workspace) or any(
-        _names_place(word, workspace) for word in words[1:] if _SEPARATORS.search(word)
+        _names_place(word, workspace)
+        for word in told
+        if _SEPARATORS.search(word) and (name not in _SAYING or _SUBSTITUTED.search(word))
     )
 
 
@@ -172,6 +185,7 @@ def is_too_much(text: str, workspace: Workspace) -> bool:
     """Return whether something that is not followed has a word that is too much for a sandbox."""
     if _ECHOED.fullmatch(text):
         return False
+    text = without_payload(text)
     if len(text) > LONGEST or any(
         each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _BUILT, _SPLITTING)
     ):
@@ -183,7 +197,7 @@ def is_too_much(text: str, workspace: Workspace) -> bool:
 
 def redirected(text: str) -> list[str]:
     """Return the files to which something that is not followed redirects its output."""
-    targets = [target.strip("'\"") for target in _TARGET.findall(text)]
+    targets = [target.strip("'\"") for target in _TARGET.findall(without_payload(text))]
     return [target for target in targets if not target.isdigit()]
 
 
@@ -244,6 +258,12 @@ def _writes_inside(name: str, words: tuple[str, ...], workspace: Workspace) -> b
     if name in _PATTERNED:
         operands = operands[1:]
     return all(writes_inside(word, workspace) for word in operands)
+
+
+def _shows_repository(words: tuple[str, ...], workspace: Workspace) -> bool:
+    from errands.judge.programs.git import shows_repository
+
+    return shows_repository(words, workspace)
 
 
 def _changes_repository(words: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ from errands.judge.programs import reasons_for, reasons_for_reading
 from errands.judge.programs.testing import runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
+from errands.judge.shell.payload import without_pattern
 from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
@@ -358,7 +359,7 @@ class _Case:
         if not words or not self._looks:
             self._needs_more |= not self._looks
             return
-        self._scan(" ".join(word.text for word in words), workspace)
+        self._scan(" ".join(without_pattern(tuple(word.text for word in words))), workspace)
         if not words[0].literal:
             # It may be what a rule is about, or be put together to hide what it is.
             is_hidden = not is_one_variable(words[0].text)

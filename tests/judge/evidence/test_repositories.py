@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ class Repository:
         self.evil.chmod(0o755)
         self.git("init", "-q", "-b", "main")
         self.write("a.txt", "one\n")
+        self.write("same.txt", "the same\n")
         self.git("add", ".")
         self.git("commit", "-qm", "first")
 
@@ -72,6 +74,9 @@ class Repository:
         """Return whether a harmless git command runs the program that leaves a mark."""
         self.mark.unlink(missing_ok=True)
         self.write("a.txt", "two\n")
+        # The content as before at another time: git has to refresh its index, however slow the machine is.
+        self.write("same.txt", "the same\n")
+        os.utime(self.path / "same.txt", (1_000_000_000, time.time()))
         self.git(*words, cwd=cwd, check=False)
         return self.mark.exists()
 

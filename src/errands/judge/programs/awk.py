@@ -33,7 +33,7 @@ _KEYWORDS = frozenset(
 _REFUSED = frozenset(
     """
     system getline close fflush ENVIRON PROCINFO ARGV ARGC ARGIND SYMTAB FUNCTAB function func switch default
-    BEGINFILE ENDFILE
+    BEGINFILE ENDFILE extension
     """.split()
 )
 _TOKEN = re.compile(

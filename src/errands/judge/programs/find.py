@@ -61,6 +61,11 @@ _REFUSED: dict[str, tuple[str, str, Undo]] = {
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 
 
+def takes_value(word: str) -> bool:
+    """Return whether the next word is the value of this part of an expression."""
+    return word in _WITH_VALUE or _NEWER.fullmatch(word) is not None
+
+
 def reasons_for_find(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `find` command."""
     rest = list(words[1:])

@@ -36,6 +36,36 @@ if TYPE_CHECKING:
 
 def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `git` command."""
+    reasons, there = _about_words(words, workspace)
+    if reasons or there is None:
+        return reasons
+    return ask_each(
+        (f"this repository makes git run programs: {danger}" for danger in there.git_dangers(there.cwd)),
+        "program",
+    )
+
+
+# Uses of other subcommands that show something and change nothing, by their options or first operands.
+_SHOWING = {
+    "apply": re.compile(r"(?!.*--apply).*--(?:check|stat|numstat|summary)\b"),
+    "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --(?:format|prefix)=\S*)*$"),
+    "format-patch": re.compile(r".* --stdout\b"),
+    "hash-object": re.compile(r"(?!.* -\w*w)"),
+    "lfs": re.compile(r" (?:ls-files|status)\b"),
+    "submodule": re.compile(r" (?:status|summary)\b"),
+}
+
+
+def shows_repository(words: tuple[str, ...], workspace: Workspace) -> bool:
+    """Return whether a `git` command only shows something, as long as the repository runs no program."""
+    showing = _SHOWING.get(words[1]) if len(words) > 1 else None
+    if showing is not None and showing.match(f" {' '.join(words[2:])}"):
+        return True
+    return not _about_words(words, workspace)[0]
+
+
+def _about_words(words: tuple[str, ...], workspace: Workspace) -> tuple[Reasons, Workspace | None]:
+    """Return what speaks against a `git` command by its words, and where its repository is."""
     rest = words[1:]
     if rest[:1] == ("-C",) and len(rest) > 2 and (there := _elsewhere(rest[1], workspace)):
         rest, workspace = rest[2:], there
@@ -50,12 +80,12 @@ def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         ("--help",),
         ("help",),
     ):
-        return ()
+        return (), None
     if rest[0].startswith("-"):
         name = rest[0].partition("=")[0]
         name = name if name.startswith("--") else name[:2]
         said = GLOBAL_REFUSED.get(name)
-        return ask(f"`git`: `{name}` {said}", "option") if said else unlisted("git", name)
+        return ask(f"`git`: `{name}` {said}", "option") if said else unlisted("git", name), None
     name, rest = rest[0], rest[1:]
     entry = SUBCOMMANDS.get(name)
     if isinstance(entry, dict):
@@ -63,17 +93,8 @@ def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         name, entry = f"{name} {second}".strip(), entry.get(second)
         rest = rest[1:]
     if entry is None:
-        return ask(f"`git {name}` is not on the list of harmless subcommands", "program")
-    reasons = reasons_by_entry(f"git {name}", rest, entry, workspace)
-    if reasons:
-        return reasons
-    return ask_each(
-        (
-            f"this repository makes git run programs: {danger}"
-            for danger in workspace.git_dangers(workspace.cwd)
-        ),
-        "program",
-    )
+        return ask(f"`git {name}` is not on the list of harmless subcommands", "program"), None
+    return reasons_by_entry(f"git {name}", rest, entry, workspace), workspace
 
 
 def _elsewhere(directory: str, workspace: Workspace) -> Workspace | None:
@@ -283,7 +304,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         """
         -c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed
         -t -v -f -z --directory --no-empty-directory --eol --full-name --error-unmatch --exclude-standard
-        -x=TEXT --exclude=TEXT --exclude-per-directory==TEXT --abbrev[=NUMBER] --deduplicate --debug
+        -x=TEXT --exclude=TEXT --exclude-per-directory==READ --abbrev[=NUMBER] --deduplicate --debug
         --sparse --format==FORMAT --resolve-undo --with-tree==TEXT
         """,
         "TEXT...",

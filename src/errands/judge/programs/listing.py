@@ -20,6 +20,10 @@ def _not_the_whole_disk(usage: Usage, workspace: Workspace) -> Reasons:
     ]
 
 
+def _not_a_whole_home(usage: Usage, workspace: Workspace) -> Reasons:
+    return _not_the_whole_disk(usage, workspace) if usage.has("-R", "--recursive") else ()
+
+
 _LS = Program(
     options="""
     -a --all -A --almost-all --author -b --escape --block-size=SIZE -B --ignore-backups -c -C --color[=WHEN]
@@ -36,6 +40,7 @@ _LS = Program(
     --tabsize=NUMBER -u -U -v -w=NUMBER --width=NUMBER -x -X -Z --context --zero -1
     """.replace("[=WHEN]", "[=always|auto|never|yes|no|force|none|tty|if-tty]"),
     operands="LOOK...",
+    check=_not_a_whole_home,
 )
 
 _CHECKSUM_OPTIONS = """
@@ -120,13 +125,16 @@ PROGRAMS: dict[str, Entry] = {
     "namei": Program(
         options="-x --mountpoints -m --modes -o --owners -l --long -n -v --vertical", operands="LOOK..."
     ),
-    "lsattr": Program(options="-R -V -a -d -l -p -v", operands="LOOK...", helps=False),
+    "lsattr": Program(
+        options="-R -V -a -d -l -p -v", operands="LOOK...", helps=False, check=_not_a_whole_home
+    ),
     "getfacl": Program(
         options="""
         -a --access -d --default -c --omit-header -e --all-effective -E --no-effective -s --skip-base -R
         --recursive -L --logical -P --physical -t --tabular -n --numeric -p --absolute-names
         """,
         operands="LOOK...",
+        check=_not_a_whole_home,
     ),
     "du": Program(
         options="""

@@ -74,6 +74,7 @@ _DEEP = {
     **dict.fromkeys("npm pnpm yarn bun make gmake just task rake ninja ant invoke inv tox nox".split(), 3),
     **dict.fromkeys("python go mvn mvnw gradle gradlew rails".split(), 2),
 }
+_DRY = frozenset(("-n", "--dry-run", "--just-print", "--recon"))
 _FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
 
 
@@ -88,6 +89,10 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
         return any(":" in word for word in named)
     if named[:1] == ["run"] and name == "go" and any("@" in word for word in named):
         return True
+    if name in ("make", "gmake") and not _DRY.isdisjoint(words):
+        return False
+    if named[:1] == ["x"] and name == "bun" and named[1:2] and named[1] in TYPICAL:
+        return False
     if named[:1] in (["exec"], ["x"]) and any(word.startswith("--package") for word in words):
         return True
     if named[:1] in (["run"], ["exec"]) and name in _RUNNING and len(named) > 1:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PATTERNS = "-e --regexp -f --file"
 
 
-_NO_LINES = "-l --files-with-matches -L --files-without-match -c --count --count-matches -q --quiet".split()
+_NO_LINES = "-l --files-with-matches --files-without-match -c --count --count-matches -q --quiet".split()
 _FOLLOWS = ("-R", "--dereference-recursive")
 # Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
 _PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", "-----QZWX")
@@ -103,7 +103,9 @@ def _secret_choice(patterns: Sequence[str]) -> Reasons:
 
 def copies_all(usage: Usage) -> Reasons:
     """Object to a search that shows nearly every line of what it searches."""
-    if usage.has(*_NO_LINES, "--name-only", "--silent"):
+    # To ripgrep `-L` means to follow links; `--json` prints the lines, whatever else is asked for.
+    names_only = usage.has(*_NO_LINES, "--name-only", "--silent") or (usage.has("-L") and usage.name != "rg")
+    if names_only and not usage.has("--json"):
         return ()
     patterns = usage.values("-e", "--regexp") or usage.operands[:1]
     fixed = usage.has("-F", "--fixed-strings")

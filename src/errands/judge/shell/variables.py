@@ -23,7 +23,7 @@ _HARMLESS = {
         PYTHONUTF8 PYTHONNOUSERSITE GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT BLOCK_SIZE BLOCKSIZE""".split(),
         _WORD,
     ),
-    "TZ": r"(?!/)[A-Za-z0-9_+,./:-]*",
+    "TZ": r"(?!:?/)(?!.*\.\.)[A-Za-z0-9_+,./:-]*",  # no file but those of the system's zones
 }
 
 # Removed before a command that was judged harmless: loaders, start-up files, pagers, plug-ins, options.

@@ -7,7 +7,7 @@ its words are only good for naming a danger.
 from __future__ import annotations
 
 import re
-from itertools import islice, pairwise
+from itertools import islice
 
 from errands.judge.programs.places import may_name_secret
 from errands.judge.shell.grammar import Step, Word
@@ -189,7 +189,6 @@ _ALONE = frozenset(
     -depth -daystart -xdev -mount -noleaf -nouser -nogroup -quit ( ) , -L -H -P""".split()
 )
 _EXECS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
-_CHOICES = frozenset(("-o", "-or", "!", "-not", "(", ")", ","))
 
 
 def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
@@ -278,12 +277,11 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
             break
         if not text.startswith("-"):
             starts.append(text)
-    tests = [finding[i + 1] for i, text in enumerate(finding[:-1]) if text in ("-name", "-iname")]
-    wanted = tests[0] if len(tests) == 1 and not _CHOICES.intersection(finding) else "*"
+    wanted, plain = _wanted(finding[1 + len(starts) :])
     # Unlike those of a shell, the wildcards of find match a leading dot.
-    names = [wanted, *([_SECRET] if wanted == "*" or may_name_secret(wanted) else [])]
+    is_open = any(each == "*" or may_name_secret(each) for each in wanted)
+    names = [*wanted, *([_SECRET] if is_open else [])]
     # Without `-type f`, find passes on the names of links, which the command follows.
-    plain = ("-type", "f") in pairwise(finding) and not _CHOICES.intersection(finding)
     recursive = "-r" if plain and not _FOLLOWING_LINKS.intersection(finding) else "-R"
     steps = []
     for start in starts or ["."]:
@@ -300,6 +298,48 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
                 Step(words=tuple(Word(text=text) for text in ("grep", recursive, "-e", "zxq", start)))
             )
     return tuple(steps)
+
+
+_EITHER = frozenset(("-o", "-or", ","))
+_NAMES = frozenset(("-name", "-iname"))
+
+
+def _wanted(expression: tuple[str, ...]) -> tuple[list[str], bool]:
+    """Return the patterns that names match at the end of an expression, and whether only files get there.
+
+    What is before an `-o` does not limit what comes after it; a group of names in parentheses does.
+    """
+    from errands.judge.programs.find import takes_value
+
+    if _EXECS.intersection(expression):
+        return ["*"], False  # the words of a command look like tests, too
+    names: list[str] = []
+    group: list[str] | None = None
+    plain, is_not, rest = False, False, iter(expression)
+    for word in rest:
+        value = next(rest, "") if takes_value(word) else ""
+        if word in ("!", "-not"):
+            is_not = True
+            continue
+        if word in _EITHER and group is None:
+            names, plain = [], False
+        elif word == "(" and group is None:
+            group = [] if is_not or names else [word]
+        elif word == ")" and group is not None:
+            names = names or group[1:]
+            group = None
+        elif word in ("(", ")"):
+            return ["*"], False
+        elif group is not None:
+            # Only names, one or the other; anything else in the group says nothing about them.
+            is_name = word in _NAMES and not is_not and group
+            group = [*group, value] if is_name else group if word in _EITHER else []
+        elif not is_not and word in _NAMES:
+            names = [value]
+        elif not is_not and (word, value) == ("-type", "f"):
+            plain = True
+        is_not = False
+    return (["*"], False) if group is not None else (names or ["*"], plain)
 
 
 def _is_fixed(word: Word) -> bool:
