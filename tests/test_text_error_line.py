@@ -22,6 +22,8 @@ pytestmark = pytest.mark.spec("X8")
             "FAILED tests/test_a.py::test_b - assert 1 == 2\n===== 1 failed in 0.1s =====\n",
             "FAILED tests/test_a.py::test_b - assert 1 == 2",
         ),
+        ("FAILED test_a.py::test_b\n1 failed, 400 passed in 12.3s\n", "FAILED test_a.py::test_b"),
+        ("a.py:3: error: no name b\nFound 1 error in 1 file\n", "a.py:3: error: no name b"),
         ("npm error Missing script\nnpm error A complete log is in: x", "npm error Missing script"),
         ("error: line 3\nchecked 2 files, 0 errors\n", "error: line 3"),
     ],

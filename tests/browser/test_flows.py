@@ -158,7 +158,7 @@ def test_a_schedule_ticks(windows: Windows, web: WebServer) -> None:
     task = web.post("/api/tasks", {"command": "echo tick", "every": "2s", "name": "ticks"}).json["row"]["id"]
     page = windows.open("/schedules")
     card = page.locator(".card", has_text=task)
-    expect(card).to_contain_text(re.compile(r"next (in \d+s|now)"))
+    expect(card).to_contain_text(re.compile(r"next (in \d+ s|now)"))
     expect(card).to_contain_text(re.compile(r"· [2-9] runs"))  # by itself
     card.get_by_role("button", name="Pause").click()
     expect(card.get_by_role("button", name="Unpause")).to_be_visible()
@@ -190,7 +190,7 @@ def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: We
     expect(page.get_by_role("listitem")).to_have_count(1)
     expect(page).to_have_url(re.compile("text=number"))
     page.get_by_label("search tasks").last.fill("nothing has this")
-    expect(page.get_by_text("Nothing fits.")).to_contain_text(
+    expect(page.get_by_text("No task matches.")).to_contain_text(
         "are hidden by text: nothing has this, batch: many"
     )
     newer = web.run("--", "echo", "news that do not fit either")
@@ -198,7 +198,7 @@ def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: We
         web.errands("restart", newer, check=False)
     page.evaluate("() => new Promise((drawn) => setTimeout(() => requestAnimationFrame(drawn), 200))")
     assert (
-        "are hidden by" in page.get_by_text("Nothing fits.").inner_text()
+        "are hidden by" in page.get_by_text("No task matches.").inner_text()
     )  # at once: it is read again later
     page.get_by_role("button", name="Clear the filters").click()
     expect(page.get_by_text(other).first).to_be_visible()
@@ -208,7 +208,7 @@ def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: We
     page.get_by_role("button", name="remove", exact=True).click()
     expect(page.get_by_role("heading", name="Remove 3 tasks?")).to_be_visible()
     page.get_by_role("dialog").get_by_role("button", name="Yes, remove").click()
-    expect(page.get_by_text("Nothing fits.")).to_be_visible()
+    expect(page.get_by_text("No task matches.")).to_be_visible()
     assert web.get(f"/api/tasks/{tasks[0]}").status == 404
     assert web.get(f"/api/tasks/{other}").status == 200
 

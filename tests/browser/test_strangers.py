@@ -55,7 +55,7 @@ def test_every_view_is_in_reach_on_a_phone(windows: Windows) -> None:
 
 def test_a_new_task_is_described_in_words_and_rare_options_are_folded(windows: Windows) -> None:
     page = windows.open("/new")
-    for label in ("Folder", "Repeat every", "Start later", "Name"):
+    for label in ("Directory", "Repeat every", "Start later", "Name"):
         expect(page.get_by_label(label, exact=True)).to_be_visible()
     zone = page.get_by_label("Time zone")
     expect(zone).to_be_hidden()
@@ -87,3 +87,62 @@ def test_a_recurring_task_is_approved_with_one_button(windows: Windows, web: Web
     approve.click()
     expect(page.locator(".answered")).to_contain_text("approved")
     web.errands("cancel", task, check=False)
+
+
+def test_a_long_question_leaves_room_for_the_others_and_is_answered_where_all_of_it_is(
+    windows: Windows, web: WebServer
+) -> None:
+    lines = "\n".join(f"echo step {number}" for number in range(60))
+    tasks = [
+        web.propose("--name", "lengthy", "--", "sudo", "sh", "-c", lines),
+        web.propose("--name", "brief", "--", "sudo", "true"),
+    ]
+    page = windows.open("/")
+    card = page.locator(".question", has_text=tasks[0])
+    expect(card).to_contain_text("echo step 3")
+    expect(card).not_to_contain_text("echo step 4")
+    expect(card.get_by_role("button")).to_have_count(0)  # nothing is approved that is not shown
+    expect(page.locator(".question", has_text=tasks[1]).get_by_role("button", name="Reject")).to_be_visible()
+    card.get_by_role("link", name="Read all of it and answer").click()
+    expect(page.get_by_text("echo step 59")).to_be_attached()
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    web.errands("cancel", *tasks, check=False)
+
+
+def test_a_list_says_what_each_task_does_or_waits_for(windows: Windows, web: WebServer) -> None:
+    first = web.post("/api/tasks", {"command": "sleep 600", "name": "first"}).json["row"]["id"]
+    later = web.post("/api/tasks", {"command": "true", "name": "later", "after": [first]}).json["row"]["id"]
+    asked = web.propose("--name", "asked", "--", "git", "push", "origin", "main")
+    often = web.post("/api/tasks", {"command": "true", "name": "often", "every": "1h"}).json["row"]["id"]
+    page = windows.open("/tasks")
+    for task, *texts in (
+        (first, "running"),
+        (later, "pending", "waiting for 1 task"),
+        (asked, "proposed", "waiting for approval: "),
+        (often, "active", "every 1h", "in "),
+    ):
+        row = page.get_by_role("listitem").filter(has_text=task)
+        for text in texts:
+            expect(row).to_contain_text(text)
+    web.errands("cancel", first, later, asked, often, check=False)
+
+
+def test_the_page_of_a_failed_task_tells_why(windows: Windows, web: WebServer) -> None:
+    script = "echo 'ValueError: no such table'; seq 300; exit 3"
+    page = windows.open(f"/tasks/{web.run('--', 'sh', '-c', script)}")
+    expect(page.locator(".task-cause")).to_have_text("ValueError: no such table")
+    expect(page.locator(".log .line").last).to_have_text("300")
+
+
+def test_a_program_that_reads_its_input_is_answered_below_its_output(
+    windows: Windows, web: WebServer
+) -> None:
+    body = {"command": "echo 'Go on?'; read line; echo got $line", "input": "pipe"}
+    page = windows.open(f"/tasks/{web.post('/api/tasks', body).json['row']['id']}")
+    expect(page.locator(".log .line").last).to_have_text("Go on?")
+    page.get_by_label("a line of input").fill("of course")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log .line").last).to_have_text("got of course")
+    expect(page.get_by_label("a line of input")).to_have_count(0)

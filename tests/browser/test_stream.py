@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Callable
 
 import pytest
@@ -56,7 +57,10 @@ def test_twelve_tabs_share_one_stream_and_another_tab_takes_over(windows: Window
         expect(page.get_by_text(first).first).to_be_visible()
     assert _locks(tabs[1]) == (1, TABS - 1)  # one reads, the others stand in line for it
     readings = _readings(context)
-    tabs[0].close()  # it was the first, so it reads the stream
+    began = time.monotonic()
+    with context.expect_event("request", lambda request: "/api/stream" in request.url):
+        tabs[0].close()  # it was the first, so it reads the stream
+    assert time.monotonic() - began <= 1
     second = web.run("--", "echo", "after the first tab")
     for page in tabs[1:]:
         expect(page.get_by_text(second).first).to_be_visible()
@@ -91,20 +95,48 @@ def test_a_tab_in_the_background_reads_only_once_it_is_looked_at(windows: Window
     expect(page.get_by_text(task).first).to_be_visible()
 
 
-def test_without_a_daemon_the_page_says_so_and_starts_one(
+def _kill_daemon(web: WebServer) -> None:
+    os.kill(json.loads(web.errands("daemon", "status", "--json"))["pid"], signal.SIGKILL)
+
+
+def test_without_a_daemon_that_something_waits_for_the_page_says_so_and_starts_one(
     own_web: WebServer, make_windows: Callable[[WebServer], Windows]
 ) -> None:
     windows = make_windows(own_web)
-    own_web.run("--", "echo", "there was a daemon")
     page = windows.open("/")
+    expect(page.get_by_text("Nothing has run yet")).to_be_visible()
+    expect(page.locator(".bar")).to_have_count(0)  # the first task starts one
+    own_web.errands("run", "--every", "1h", "--yes", "--", "echo", "tick")
+    page.reload()
     expect(page.locator(".live")).to_have_text("● live")
-    os.kill(json.loads(own_web.errands("daemon", "status", "--json"))["pid"], signal.SIGKILL)
+    began = time.monotonic()
+    _kill_daemon(own_web)
     bar = page.locator(".bar")
-    expect(bar).to_contain_text("no daemon is running")
+    expect(bar).to_contain_text("No daemon is running")
+    assert time.monotonic() - began <= 25
     bar.get_by_role("button", name="Start it").click()
     expect(bar).to_have_count(0)
     task = own_web.run("--name", "back", "--", "sh", "-c", "exit 3")
     expect(page.get_by_text(task).first).to_be_visible()
+
+
+def test_a_page_is_right_again_within_two_seconds_of_the_return_of_the_daemon(
+    own_web: WebServer, make_windows: Callable[[WebServer], Windows]
+) -> None:
+    windows = make_windows(own_web)
+    own_web.errands("run", "--every", "1h", "--yes", "--", "echo", "tick")
+    page = windows.open("/tasks")
+    expect(page.locator(".live")).to_have_text("● live")
+    _kill_daemon(own_web)
+    bar = page.locator(".bar")
+    expect(bar).to_contain_text("No daemon is running")
+    own_web.errands("daemon", "start")
+    began = time.monotonic()
+    expect(bar).to_have_count(0)
+    task = own_web.post("/api/tasks", {"command": "sleep 600", "name": "after-it"}).json["row"]["id"]
+    expect(page.get_by_role("listitem").filter(has_text=task)).to_contain_text("running")
+    assert time.monotonic() - began <= 2
+    own_web.errands("cancel", task, check=False)
 
 
 def test_a_server_that_hangs_leaves_a_page_that_says_it_is_not_live(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -87,3 +88,18 @@ def test_on_a_phone_it_has_buttons(windows: Windows, web: WebServer, task: str) 
     expect(page).to_have_url(re.compile("window=450s"))
     page.get_by_role("button", name="earlier").tap()
     expect(page).to_have_url(re.compile("until="))
+
+
+def test_runs_that_overlap_are_beside_each_other(windows: Windows, web: WebServer) -> None:
+    tasks = [
+        web.post("/api/tasks", {"command": "sleep 600", "batch": "beside"}).json["row"]["id"]
+        for _ in range(3)
+    ]
+    page = windows.open("/timeline?window=10s&group=batch")
+    bars = page.locator(".bar-group.run rect")
+    expect(bars).to_have_count(3)
+    boxes = [each.bounding_box() for each in bars.all()]
+    places = sorted((box["y"], box["y"] + box["height"]) for box in boxes if box)
+    assert len(places) == 3
+    assert all(one[1] <= other[0] for one, other in pairwise(places))
+    web.errands("cancel", *tasks, check=False)

@@ -139,7 +139,7 @@ class ReportContract:
         run(store, "gone-222222", start=-MINUTE, took=SECOND)
         add(store, sample_task("waits-222222"))
 
-        bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane")
+        bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane", tracks=1)
         assert [(each.group, each.first, each.last, each.runs, each.state) for each in bars] == [
             ("other", 40, 41, 1, "completed"),
             ("shell", 0, 15, 2, "failed"),
@@ -148,11 +148,36 @@ class ReportContract:
         assert (bars[1].task_id, bars[1].started_at, bars[1].ended_at) == (
             "b-222222", START, START + 15 * SECOND,
         )  # fmt: skip
-        assert len(store.bars(since=START, until=START + MINUTE, steps=1, group="name")) == 1
-        assert store.bars(since=START + MINUTE, until=START + 2 * MINUTE, steps=9, group="batch") == []
+        assert len(store.bars(since=START, until=START + MINUTE, steps=1, group="name", tracks=1)) == 1
+        assert (
+            store.bars(since=START + MINUTE, until=START + 2 * MINUTE, steps=9, group="batch", tracks=1) == []
+        )
         claim(store, "shell")
-        bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane")
+        bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane", tracks=1)
         assert max(each.last for each in bars) == 59  # what still runs reaches the end, and not beyond
+
+    def test_runs_that_overlap_are_on_tracks_of_their_own_as_far_as_there_are_any(self, store: Store) -> None:
+        for name, start, took, code in (
+            ("a", 0, 30, 0), ("b", 5, 10, 1), ("c", 10, 5, 0), ("d", 12, 20, 0), ("e", 40, 5, 0),
+        ):  # fmt: skip
+            run(store, f"{name}-222222", start=start * SECOND, took=took * SECOND, code=code)
+
+        def drawn(tracks: int) -> list[tuple[int, int, int, int, str]]:
+            bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane", tracks=tracks)
+            return [(each.track, each.first, each.last, each.runs, each.state) for each in bars]
+
+        assert drawn(4) == [
+            (0, 0, 30, 1, "completed"),
+            (1, 5, 15, 1, "failed"),
+            (2, 10, 15, 1, "completed"),
+            (3, 12, 32, 1, "completed"),
+            (0, 40, 45, 1, "completed"),
+        ]
+        assert drawn(2) == [
+            (0, 0, 30, 1, "completed"),
+            (1, 5, 32, 3, "failed"),  # what found no track is joined, by its worst state
+            (0, 40, 45, 1, "completed"),
+        ]
 
     def test_slots_are_counted_by_their_outcome_and_that_of_their_run(self, store: Store) -> None:
         task = stand(store)

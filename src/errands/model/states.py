@@ -58,8 +58,9 @@ FAILURES: tuple[Failure, ...] = (
 SKIPS: tuple[Skip, ...] = ("overlap", "dependency", "quiet", "duplicate")
 
 # The sign of every state that people see; what is being cancelled, paused or held has one, too.
+# A recurring task that waits for its next time must not look like one that runs.
 SIGNS = {
-    "proposed": "?", "rejected": "✗", "active": "●", "paused": "‖", "done": "✓", "pending": "○",
+    "proposed": "?", "rejected": "✗", "active": "○", "paused": "‖", "done": "✓", "pending": "○",
     "running": "●", "cancelling": "◐", "held": "‖", "completed": "✓", "failed": "✗", "cancelled": "⊘",
     "skipped": "»",
 }  # fmt: skip

@@ -84,7 +84,7 @@ def wants_colour(stream: Stream, *, setting: str, environ: Mapping[str, str]) ->
 STATES: dict[str, tuple[str, Colour]] = {
     "proposed": ("?", "magenta"),
     "rejected": ("x", "grey"),
-    "active": ("*", "cyan"),
+    "active": ("o", "cyan"),
     "paused": ("=", "yellow"),
     "done": ("+", "green"),
     "pending": ("o", "yellow"),

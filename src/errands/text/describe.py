@@ -73,21 +73,25 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
     return " ".join(words) + (f" · {more}" if more else "")
 
 
-def outcome(view: View, look: Look, *, at: datetime) -> str:
-    """Return what to say about a task besides its state: progress, result, reason, or what it waits for."""
+def outcome(view: View, look: Look, *, at: datetime, is_kept: bool = False) -> str:
+    """Return what to say about a task besides its state: progress, result, reason, or what it waits for.
+
+    A text that is kept for a while has no bar and no times that pass: what shows it draws them itself.
+    """
     run = view.latest
     if view.standing is not None:
-        return repetition(view, at=at)
+        return repetition(view, at=at, is_kept=is_kept)
     if run.state == "running":
         where = f"on {line(view.runs_on)}" if view.runs_on else ""
-        does = progress_text(view, look, at=at) if view.agent is None else activity(view)
+        columns = 0 if is_kept else BAR
+        does = progress_text(view, look, at=at, columns=columns) if view.agent is None else activity(view)
         return " · ".join(filter(None, [where, does]))
     if run.state == "pending":
-        return waits_for(view, at=at)
+        return waits_for(view, at=at, is_kept=is_kept)
     return result(run)
 
 
-def repetition(view: View, *, at: datetime) -> str:
+def repetition(view: View, *, at: datetime, is_kept: bool = False) -> str:
     """Return when a recurring task runs, what it does now, and how its last run ended."""
     standing, run = view.standing, view.latest
     assert standing is not None
@@ -96,19 +100,25 @@ def repetition(view: View, *, at: datetime) -> str:
         words.append(f"its watch is {standing.health}")
     if view.state == "proposed":
         words.append(waits_for(view, at=at))
-    if standing.next_at is not None:
-        words.append(f"next {ago(standing.next_at, at=at)}")
+    if is_kept:
+        pass
+    elif standing.next_at is not None:
+        is_due = standing.next_at <= at + timedelta(seconds=1)
+        words.append("next now" if is_due else f"next {ago(standing.next_at, at=at)}")
     elif standing.checked_at is not None and standing.signal_at is None:
         words.append(f"checked {ago(standing.checked_at, at=at)}")
-    if standing.signal_at is not None:
+    if standing.signal_at is not None and not is_kept:
         words.append(f"event {ago(standing.signal_at, at=at)}")
     if view.is_live:
-        waiting = f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at)
+        waiting = (
+            f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at, is_kept=is_kept)
+        )
         words.append("running now" if run.state == "running" else waiting)
     elif run.number and run.completed_at is not None:
-        words.append(
-            f"last {' '.join(filter(None, [run.state, result(run)]))} {ago(run.completed_at, at=at)}"
-        )
+        last = " ".join(filter(None, ["last", run.state, result(run)]))
+        when = "" if is_kept else f" {ago(run.completed_at, at=at)}"
+        again = f", {standing.failures} failures in a row" if standing.failures > 1 else ""
+        words.append(f"{last}{when}{again}")
     return " · ".join(words)
 
 
@@ -179,8 +189,8 @@ def signal_name(number: int | None) -> str:
         return f"signal {number}"
 
 
-def waits_for(view: View, *, at: datetime) -> str:
-    """Return why a pending run has not started."""
+def waits_for(view: View, *, at: datetime, is_kept: bool = False) -> str:
+    """Return why a pending run has not started; if that is only its time, a kept text is empty."""
     if view.state == "proposed":
         reasons = view.question.reasons if view.question else ()
         return "waiting for approval" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
@@ -189,6 +199,8 @@ def waits_for(view: View, *, at: datetime) -> str:
     if view.retry is not None:
         which = f"({view.retry.number} of {view.retry.of})"
         if view.retry.at is not None and view.retry.at > at:
+            if is_kept:
+                return f"failed, trying again {which}"
             return f"failed, trying again {upcoming(view.retry.at - at)} {which}"
         return f"failed, waiting for room in lane {view.lane} to try again {which}"
     if view.standing is not None:
@@ -197,7 +209,7 @@ def waits_for(view: View, *, at: datetime) -> str:
             return "waiting for an event"
         return "no next run" if next_at is None else f"starts {ago(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
-        return f"starts {upcoming(view.due_at - at)}"
+        return "" if is_kept else f"starts {upcoming(view.due_at - at)}"
     others = (view.details or {}).get("waiting_for")
     if others:
         return f"waiting for {', '.join(others)}"
@@ -229,7 +241,12 @@ def how_to_answer(ids: list[str], look: Look) -> str:
     return f"{len(ids)} tasks need approval: {look.command('show ID')}, then {approve} ID (or reject)"
 
 
-def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10, room: int | None = None) -> str:
+BAR = 10  # columns of a bar, unless there is less room
+
+
+def progress_text(
+    view: View, look: Look, *, at: datetime, columns: int = BAR, room: int | None = None
+) -> str:
     """Return the percentage, the time left and a bar, as far as the task reports them.
 
     In little `room` the least important parts are left out; the bar is drawn whole, shorter, or not at all.

@@ -9,7 +9,8 @@ LOOKS_LIKE_ERROR = re.compile(
 )
 # Lines that only sum up what others say.
 _SUMMARY = re.compile(
-    r"make(\[\d+\])?: \*\*\*|npm error A complete log|={3,}.*={3,}$|.*\b0 (errors|failed|failures)\b"
+    r"make(\[\d+\])?: \*\*\*|npm error A complete log|={3,}.*={3,}$|Found \d+ errors?\b"
+    r"|\d+ (failed|errors?)\b.* in [\d.]+ ?s|.*\b0 (errors|failed|failures)\b"
 )
 
 

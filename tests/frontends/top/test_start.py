@@ -6,6 +6,7 @@ import io
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -51,17 +52,21 @@ async def test_a_dead_daemon_is_noticed_and_so_is_its_return(home: Home, daemons
     wait(client, [failed.id])
     async with viewing(home) as viewer:
         await viewer.shows("● live", failed.id)
+        began = time.monotonic()
         os.kill(daemons.pid, signal.SIGKILL)
         await viewer.shows("not live since")
+        assert time.monotonic() - began <= 25
         assert "● live" not in viewer.screen
         client.clear([failed.id])
         await viewer.hides(failed.id)
 
         daemons.start()
+        began = time.monotonic()
         await viewer.shows("● live")
         await viewer.hides("not live")
         runs = client.submit(Draft(command="read line", input="pipe", consent="yes"))
         await viewer.shows("RUNS · 1", runs.id)
+        assert time.monotonic() - began <= 2
     client.cancel([runs.id])
     client.close()
 

@@ -48,14 +48,17 @@ class Reports:
         return self._core.store.count_tasks(query)
 
     def timeline(
-        self, *, since: datetime, until: datetime, steps: int = 200, group: Group = "lane"
+        self, *, since: datetime, until: datetime, steps: int = 200, group: Group = "lane", tracks: int = 1
     ) -> list[Bar]:
-        """Return what ran in a window as bars on `steps` places; runs of a group that overlap are one."""
+        """Return what ran in a window as bars on `steps` places.
+
+        Runs of a group that overlap are on different tracks, as far as there are any, and one bar otherwise.
+        """
         if until <= since:
             raise BadValue(f"a timeline must end after it begins, not at {until} after {since}")
         if not 1 <= steps <= MOST_STEPS:
             raise BadValue(f"steps must be between 1 and {MOST_STEPS} (got {steps})")
-        return self._core.store.bars(since=since, until=until, steps=steps, group=group)
+        return self._core.store.bars(since=since, until=until, steps=steps, group=group, tracks=tracks)
 
     def ended_runs(self, *, since: datetime, name: str | None = None, limit: int = 1000) -> list[EndedRun]:
         """Return the latest runs that ended since a time, oldest first: all, or of tasks of a name."""
@@ -83,7 +86,14 @@ class Reports:
 
 def _short(text: str, most: int) -> str:
     """Return a text on one line that takes at most this many bytes in JSON."""
-    text = line(text)[:most]
-    while text and len(text.encode("utf-8", "replace")) + text.count('"') + text.count("\\") > most:
+    whole = line(text)
+    if _size(whole[: most + 1]) <= most:
+        return whole
+    text = whole[:most]
+    while text and _size(text + "…") > most:
         text = text[:-1]
-    return text
+    return text + "…"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace")) + text.count('"') + text.count("\\")

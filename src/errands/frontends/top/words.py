@@ -15,10 +15,8 @@ from errands.text import STATES, Look
 
 
 def sign_of(state: str, look: Look) -> tuple[str, str]:
-    """Return the sign of a state and its colour; what comes must not look like what runs."""
+    """Return the sign of a state and its colour."""
     plain, colour = STATES.get(state, (".", ""))
-    if state == "active":
-        return look.sign("○", "o"), colour
     return look.sign(SIGNS.get(state, "·"), plain), colour
 
 

@@ -118,7 +118,7 @@ class Streams:
         return {
             "version": __version__,
             "now": now(),
-            "daemon": daemon_facts(engine.bell.is_answered()),
+            "daemon": daemon_facts(engine, is_live=engine.bell.is_answered()),
             "counts": counts(engine),
         }
 
@@ -181,7 +181,7 @@ class Streams:
     async def _pass_on(self, change: Change, is_live: bool) -> None:
         if is_live != self._is_live:
             self._is_live = is_live
-            self._send("daemon", daemon_facts(is_live))
+            self._send("daemon", await self._read(lambda engine: daemon_facts(engine, is_live=is_live)))
         changed = change.tasks | change.grown
         if change.is_everything or len(changed) > MOST_CHANGED:
             self._send("again", {"now": now()})

@@ -45,9 +45,9 @@ class TaskRow:
 
 @record
 class Bar:
-    """One bar of a timeline: runs of a group that overlap, by step of the window and by time.
+    """One bar of a timeline: a run, or several of a group that are drawn as one, by step and by time.
 
-    `state` is the worst of theirs, and `task_id` one of those tasks.
+    `state` is the worst of theirs, and `task_id` one of those tasks. Bars that overlap have different tracks.
     """
 
     group: str
@@ -58,6 +58,7 @@ class Bar:
     started_at: datetime
     ended_at: datetime
     task_id: str
+    track: int = 0
 
 
 @record
@@ -115,8 +116,13 @@ if TYPE_CHECKING:
         def count_tasks(self, query: Query) -> int:
             """Count the tasks of a query, up to its limit."""
 
-        def bars(self, *, since: datetime, until: datetime, steps: int, group: Group) -> list[Bar]:
-            """Return the runs that were running in a window, in bars that do not overlap within a group."""
+        def bars(
+            self, *, since: datetime, until: datetime, steps: int, group: Group, tracks: int
+        ) -> list[Bar]:
+            """Return what ran in a window, in bars that do not overlap on any track of a group.
+
+            A group has at most so many tracks; the last one has the rest, joined where it overlaps.
+            """
 
         def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
             """Return the latest records of slots of every recurring task that has not ended, newest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.model.record import evolve
 from errands.model.run import Event
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import ENDED
@@ -30,6 +31,7 @@ _ROW = f"""
 """
 # The worse of two ends is what a bar of several runs shows.
 _RANKS = ("skipped", "completed", "cancelled", "pending", "running", "failed")
+_NARROW = 3  # steps up to which runs of the same ones are a bar at once: wider ones are few
 _GROUPS = {"lane": "runs.lane", "name": "tasks.name", "batch": "coalesce(tasks.batch, '')"}
 
 _ENDED = """
@@ -100,7 +102,7 @@ class ReportRows(ViewRows):
         source, where, values = self.selection(query)
         return int(self.db.read(f"SELECT count(*) FROM (SELECT 1 FROM {source} {where})", values)[0][0])
 
-    def bars(self, *, since: datetime, until: datetime, steps: int, group: Group) -> list[Bar]:
+    def bars(self, *, since: datetime, until: datetime, steps: int, group: Group, tracks: int) -> list[Bar]:
         start, end, ranks = (
             micros(since),
             micros(until),
@@ -117,20 +119,20 @@ class ReportRows(ViewRows):
             )
             SELECT grp, low, high, count(*), max(rank), min(began), max(coalesce(ended, :end)), max(id)
             FROM (
-                SELECT {_GROUPS[group]} AS grp, tasks.id AS id, runs.started_at AS began,
+                SELECT {_GROUPS[group]} AS grp, tasks.id AS id, runs.seq AS seq, runs.started_at AS began,
                        runs.completed_at AS ended, CASE runs.state {ranks} END AS rank,
                        min((max(runs.started_at, :start) - :start) / :step, :last) AS low,
                        min((coalesce(runs.completed_at, :end) - :start) / :step, :last) AS high
                 FROM seen CROSS JOIN runs ON runs.seq = seen.seq CROSS JOIN tasks ON tasks.seq = runs.task
                 WHERE runs.started_at < :end
-            ) GROUP BY grp, low, high ORDER BY grp, low, high
+            ) GROUP BY grp, low, high, iif(high - low > :narrow, seq, 0) ORDER BY grp, low, high, seq
             """,
-            {"start": start, "end": end, "step": step, "last": steps - 1},
+            {"start": start, "end": end, "step": step, "last": steps - 1, "narrow": _NARROW},
         )
-        return _merged([Bar(
+        return _on_tracks([Bar(
             group=grp, first=low, last=high, runs=count, state=_RANKS[rank], started_at=moment(began),
             ended_at=moment(ended), task_id=task_id,
-        ) for grp, low, high, count, rank, began, ended, task_id in rows])  # fmt: skip
+        ) for grp, low, high, count, rank, began, ended, task_id in rows], tracks)  # fmt: skip
 
     def ended_runs(self, *, since: datetime, name: str | None, limit: int) -> list[EndedRun]:
         rows = self.db.read(
@@ -263,19 +265,30 @@ def _row(
     )  # fmt: skip
 
 
-def _merged(bars: Sequence[Bar]) -> list[Bar]:
-    """Merge the bars of a group that begin where another one has not ended."""
+def _on_tracks(bars: Sequence[Bar], tracks: int) -> list[Bar]:
+    """Put the bars of each group on its first free track; without one, join them to those of the last."""
     found: list[Bar] = []
+    group, latest = None, list[int]()  # where the latest bar of each track is
     for bar in bars:
-        last = found[-1] if found else None
-        if last is None or last.group != bar.group or bar.first > last.last:
-            found.append(bar)
-            continue
-        worse = max(last.state, bar.state, key=_RANKS.index)
-        found[-1] = Bar(
-            group=bar.group, first=last.first, last=max(last.last, bar.last), runs=last.runs + bar.runs,
-            state=worse, started_at=min(last.started_at, bar.started_at),
-            ended_at=max(last.ended_at, bar.ended_at),
-            task_id=bar.task_id if bar.state == worse else last.task_id,
-        )  # fmt: skip
+        if bar.group != group:
+            group, latest = bar.group, []
+        track = next((at for at, place in enumerate(latest) if found[place].last < bar.first), len(latest))
+        if track < tracks:
+            latest[track : track + 1] = [len(found)]
+            found.append(evolve(bar, track=track))
+        else:
+            found[latest[-1]] = _joined(found[latest[-1]], bar)
     return found
+
+
+def _joined(one: Bar, other: Bar) -> Bar:
+    worse = max(one.state, other.state, key=_RANKS.index)
+    return evolve(
+        one,
+        last=max(one.last, other.last),
+        runs=one.runs + other.runs,
+        state=worse,
+        ended_at=max(one.ended_at, other.ended_at),
+        started_at=min(one.started_at, other.started_at),
+        task_id=other.task_id if other.state == worse else one.task_id,
+    )

@@ -11,7 +11,7 @@ from errands.frontends.top.lists.rows import Entry
 from errands.model.errors import ErrandsError
 from errands.model.limits import Lane
 from errands.model.text.sanitise import line as safe
-from errands.text import Look, clip, pad, plural, wrap
+from errands.text import Look, clip, pad, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class LaneList:
             return []
         line = self._room(lane.name, lane.running, lane.width)
         if lane.pending:
-            line.append((f" · {plural(lane.pending, 'run')} waiting", "yellow"))
+            line.append((f" · {lane.pending:,} pending", "yellow"))
         if lane.set_by:
             line.append((f" · set by {safe(lane.set_by)}", "dim"))
         return line

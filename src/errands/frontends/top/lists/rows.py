@@ -14,6 +14,7 @@ from errands.frontends.top.line_view import Line, LineView, plain
 from errands.frontends.top.words import Words, sign_of
 from errands.model.view import View
 from errands.text import Look, clip, pad, width
+from errands.text.describe import WAITING
 
 # The id of a row, or a line that cannot be chosen.
 Entry = str | Line
@@ -166,7 +167,8 @@ def task_line(
         line.append((pad(state, 10) + " ", colour))
     when = _age(view, words, at=at)
     room = columns - width(plain(line)) - width(when) - 2
-    detail = words.detail(view, look, at=at)
+    # The sign and the group say that already, and the room is for what it does.
+    detail = words.detail(view, look, at=at).removeprefix(f"{WAITING['approval']}: ")
     purpose = words.purpose(view)
     text = f"{detail} · {purpose}" if detail and width(detail) + 20 < room else detail or purpose
     text = clip(text, max(room, 0), mark=look.sign("…", "~"))

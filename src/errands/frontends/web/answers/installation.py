@@ -67,7 +67,7 @@ def keys(call: Call) -> Answer:
 
 def start_daemon(call: Call) -> Answer:
     call.engine.ensure_daemon()
-    return daemon_facts(call.engine.bell.is_answered())
+    return daemon_facts(call.engine, is_live=call.engine.bell.is_answered())
 
 
 def metrics(call: Call) -> Answer:

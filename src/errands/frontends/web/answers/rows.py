@@ -53,9 +53,14 @@ class Rows:
             "question": None if view.question is None else view.question.id,
             "said": {
                 "state": state_word(view),
-                "more": self._text(view, outcome(view, LOOK, at=self._now), longest=400),
+                "more": self.more(view, longest=400),
             },
         }
+
+    def more(self, view: View, *, longest: int) -> str:
+        """Return what there is to say besides the state; a page counts times itself."""
+        said = outcome(view, LOOK, at=self._now, is_kept=True)
+        return self._text(view, said.strip(), longest=longest)
 
     def result(self, view: View, run: RunView) -> str:
         """Return how a run ended."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from errands.engine.engine import Engine
+from errands.frontends.web.answers.output import cause
 from errands.frontends.web.answers.rows import Rows, facts_about
 from errands.frontends.web.answers.schedules import schedule_of
 from errands.frontends.web.call import Answer, Call
@@ -49,7 +50,12 @@ def _run(engine: Engine, rows: Rows, view: View, run: Any) -> dict[str, Any]:
         "lines": run.lines,
         "truncated": run.truncated,
         "files": [line(each) for each in engine.files(run.id)],
-        "said": {"more": rows.result(view, run)},
+        "said": {
+            "more": rows.result(view, run),
+            "cause": cause(engine, run.id)
+            if run.state == "failed" and run.number == view.latest.number
+            else "",
+        },
     }
 
 
@@ -81,7 +87,7 @@ def _possible(engine: Engine, view: View) -> Any:
     is_running = run.state == "running" and not view.is_cancelling
     if view.is_open and not view.is_cancelling:
         yield "cancel"
-    if is_running:
+    if is_running and standing is not None:  # of other tasks that is the same as to cancel them
         yield "stop"
     if view.question is not None:
         yield from ("approve", "reject")

@@ -12,7 +12,7 @@ from errands.frontends.web.api.schema import moment
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.frontends.web.guard import RefusalError
 from errands.model.errors import BadValue, ErrandsError, StoreError
-from errands.model.states import SIGNS
+from errands.model.states import ENDED, SIGNS
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_value
 from errands.ports.fleet.placement import read as placement_of
@@ -20,6 +20,8 @@ from errands.ports.store import MOST_IDS, Query
 from errands.ports.store.reports import TaskRow
 from errands.text import did_you_mean, plural
 
+_DESCRIBED = 100  # live tasks of an answer that are described
+_MORE = 120  # characters of what is said about each
 _COUNTED = 10_000  # tasks that are counted at most, to say how many match
 # States as people call them, and those that the store knows.
 _STORED = {"held": "pending", "cancelling": "running"}
@@ -79,6 +81,7 @@ def light_tasks(call: Call) -> Answer:
     limit = values["limit"]
     found = engine.reports.rows(query_of(engine, values, limit=limit + 1, before=before))
     hosts = {each.id: _where(engine, each) for each in found[:limit] if each.host}
+    waits = _waits(engine, [each.id for each in found[:limit] if each.state not in ENDED])
     rows = [
         {
             "id": each.id,
@@ -91,11 +94,18 @@ def light_tasks(call: Call) -> Answer:
             "started_at": plain_value(each.started_at),
             "completed_at": plain_value(each.ended_at),
             "next_at": plain_value(each.next_at),
-            "more": _ending(each, hosts.get(each.id)),
+            "more": waits.get(each.id) or _ending(each, hosts.get(each.id)),
         }
         for each in found[:limit]
     ]
     return {"rows": rows, "before": found[limit - 1].id if len(found) > limit else None}
+
+
+def _waits(engine: Engine, ids: list[str]) -> dict[str, str]:
+    """Say what live tasks do or wait for, of as many as fit on a screen: each is read whole for it."""
+    rows = Rows(engine)
+    views = engine.list(Query(ids=tuple(ids[:_DESCRIBED]))) if ids else []
+    return {view.id: rows.more(view, longest=_MORE) for view in views}
 
 
 def _where(engine: Engine, row: TaskRow) -> str | None:

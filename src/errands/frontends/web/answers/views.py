@@ -24,6 +24,7 @@ _LATEST = 5
 _CAUSES = 20  # failed tasks whose output is looked at
 _ROWS = 100
 _POINTS = 1000
+_TRACKS = 4  # on which the runs of a row are drawn that overlap
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)  # nothing ran before, and long before there is no time at all
 
 
@@ -57,7 +58,7 @@ def overview(call: Call) -> Answer:
         "coming": _coming(engine)[:_NEXT],
         "lanes": lanes(engine)["lanes"],
         "in_fleet": os.path.exists(engine.home.fleet),
-        "daemon": daemon_facts(engine.bell.is_answered()),
+        "daemon": daemon_facts(engine, is_live=engine.bell.is_answered()),
     }
 
 
@@ -84,7 +85,9 @@ def timeline(call: Call) -> Answer:
     if since >= until:
         raise BadValue(f"since must be before until (got {plain_value(since)} and {plain_value(until)})")
     group = call.values["group"]
-    bars = engine.reports.timeline(since=since, until=until, steps=call.values["width"], group=group)
+    bars = engine.reports.timeline(
+        since=since, until=until, steps=call.values["width"], group=group, tracks=_TRACKS
+    )
     found: dict[str, list[dict[str, Any]]] = {}
     for bar in bars:
         found.setdefault(bar.group, []).append(
@@ -93,6 +96,7 @@ def timeline(call: Call) -> Answer:
                 "ended_at": plain_value(bar.ended_at),
                 "state": bar.state,
                 "count": bar.runs,
+                "track": bar.track,
                 "task": bar.task_id,
             }
         )

@@ -84,7 +84,7 @@ SHAPES: dict[str, Schema] = {
         started_at=maybe(time()),
         completed_at=maybe(time()),
         next_at=maybe(time()),
-        more=text("the result, shortened; may be empty", longest=None),
+        more=text("the result or what it waits for, shortened; may be empty", longest=None),
     ),
     "LightRows": thing(
         "A long list, newest first.",
@@ -136,7 +136,10 @@ SHAPES: dict[str, Schema] = {
         lines=integer(),
         truncated=flag("whether a part of its output was not kept"),
         files=listed(_any, "the files that it left"),
-        said=thing(more=text("how it ended, or what it does", longest=None)),
+        said=thing(
+            more=text("how it ended, or what it does", longest=None),
+            cause=text("the line of output that tells why the latest run failed; may be empty", longest=None),
+        ),
     ),
     "Event": thing(
         "A fact about a task, recorded when it happened.",

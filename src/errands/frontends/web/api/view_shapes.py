@@ -65,17 +65,22 @@ VIEW_SHAPES: dict[str, Schema] = {
     "Lanes": thing(lanes=listed(ref("Lane"))),
     "Daemon": thing(
         live=flag("whether a daemon runs"),
-        said=thing(why=text("what does not happen without one; empty if one runs", longest=None)),
+        said=thing(
+            why=text(
+                "what does not happen without one; empty if one runs or nothing waits for one", longest=None
+            )
+        ),
     ),
     "Bar": thing(
-        "One run, or several of a row that overlap.",
+        "One run, or several of a row that are drawn as one.",
         started_at=time("when the first started"),
         ended_at=time("when the last ended, or now"),
         state=choice(tuple(SIGNS), "the worst of theirs"),
         count=integer("how many runs", 1),
+        track=integer("bars of a row that overlap have different ones, from 0"),
         task=text("one of the tasks", longest=None),
     ),
-    "TimelineRow": thing(label=_any, bars=listed(ref("Bar"), "in order; they do not overlap")),
+    "TimelineRow": thing(label=_any, bars=listed(ref("Bar"), "in order; on a track they do not overlap")),
     "Timeline": thing(
         since=time(),
         until=time(),

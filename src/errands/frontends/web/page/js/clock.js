@@ -47,11 +47,17 @@ const rough = (seconds) => duration(seconds).split(" ")[0];
 /** @param {string | null} time */
 export const ago = (time) => (time ? `${rough((now() - new Date(time).getTime()) / 1000)} ago` : "");
 
-/** @param {string | null} time */
+/** How long until a time, as the command line says it. @param {string | null} time */
 export function until(time) {
   if (!time) return "";
-  const seconds = (new Date(time).getTime() - now()) / 1000;
-  return seconds <= 0 ? "now" : `in ${rough(seconds)}`;
+  const seconds = Math.round((new Date(time).getTime() - now()) / 1000);
+  if (seconds <= 0) return "now";
+  if (seconds < 60) return `in ${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `in ${minutes} min`;
+  if (minutes < 1440) return `in ${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;
+  const days = Math.round(seconds / 86_400);
+  return `in ${days} day${days === 1 ? "" : "s"}`;
 }
 
 /** How long something took, or has taken so far. @param {string | null} from @param {string | null} to */
@@ -67,7 +73,15 @@ const CLOCK = new Intl.DateTimeFormat(undefined, {
   second: "2-digit",
   hourCycle: "h23",
 });
-const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const FULL = new Intl.DateTimeFormat(undefined, {
+  weekday: "short",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 const SHORT = new Intl.DateTimeFormat(undefined, {
   month: "short",
   day: "numeric",

@@ -67,7 +67,7 @@ function Bar() {
     return html`<div class="bar wait" role="alert"><span>Not live since ${clock(since)}<span aria-hidden="true">, ${wait ? `trying again in ${wait} s` : "trying again"}</span>.</span>
       <button type="button" class="plain" onClick=${retry}>Try now</button></div>`;
   }
-  if (daemon && !daemon.live) {
+  if (daemon?.said.why) {
     return html`<div class="bar wait" role="alert"><span>${daemon.said.why}</span>
       <button type="button" onClick=${() => attempt(() => post("/api/daemon"))}>Start it</button></div>`;
   }
@@ -94,8 +94,11 @@ function Header({ path }) {
       <nav aria-label="views">${VIEWS.map(link)}
         <details key=${path} class="rest"><summary class=${rest ? "current" : ""}>${rest ? rest[1] : "More"}</summary><div>${[...REST, SETTINGS].map(link)}</div></details></nav>
       <span class="grow"></span>
-      <form role="search" onSubmit=${search} class="top-search"><input id="search" type="search" aria-label="search tasks" placeholder="/ search" value=${text}
-        onInput=${(event) => setText(event.target.value)} /></form>
+      ${
+        path !== "/tasks" && // which has its own
+        html`<form role="search" onSubmit=${search} class="top-search"><input id="search" type="search" aria-label="search tasks" placeholder="/ search" value=${text}
+        onInput=${(event) => setText(event.target.value)} /></form>`
+      }
       <${Link} class="button new" to="/new"><span aria-hidden="true">+ </span>New<//>
       <${Link} class="settings" to="/settings" aria-current=${path === "/settings" ? "page" : null}>Settings<//>
       <${LiveSign} />

@@ -343,7 +343,7 @@ export function Log({ task, run }) {
     </div>
     <div class="log-foot muted">
       <span>${shownOnly ? `${found.matches.length.toLocaleString("en")}${found.next_offset ? "+" : ""} lines of ` : lines.first > 0 ? `from byte ${lines.first.toLocaleString("en")} of ` : ""}${size(end)}</span>
-      <span>${isLive ? (follows ? "follows" : "stopped; f follows again") : "ended"}</span>
+      <span>${isLive ? (follows ? "following" : "not following; f or the end follows again") : "ended"}</span>
     </div>
   </section>`;
 }

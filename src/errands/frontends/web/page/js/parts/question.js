@@ -3,9 +3,12 @@ import { at, post } from "../api.js";
 import { ago, until, useTick } from "../clock.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 import { useKeys } from "../keys.js";
+import { Link } from "../router.js";
 import { TaskLink } from "./state.js";
 import { attempt } from "./toast.js";
 
+const WHOLE = 16; // lines of a question that is shown whole among others
+const BEGINNING = 4; // lines of one that is not
 const STILL = 500; // milliseconds without a move before an answer counts
 
 /** Whether the reader can see the end of a question: the answers may stick to the bottom of the screen, over it. @param {Element} end */
@@ -55,6 +58,31 @@ function useSeen(shown) {
     return () => clearTimeout(frame);
   }, [shown]);
   return { card, end, seen, ready: seen && still };
+}
+
+/** Whether a question is too long to be shown whole among others. @param {any} question */
+export function isLong(question) {
+  const columns = innerWidth < 720 ? 40 : 100;
+  const lines = question.facts.flatMap((fact) => fact.value.split("\n"));
+  return lines.reduce((sum, each) => sum + Math.ceil((each.length || 1) / columns), 0) > WHOLE;
+}
+
+const Asking = ({ question }) =>
+  html`<p class="muted">asked ${ago(question.asked_at)} by ${question.said.asked_by} · expires ${until(question.expires_at)}</p>`;
+
+/** The beginning of a long question: it is answered where all of it is shown. @param {{ question: any }} props */
+export function QuestionInShort({ question }) {
+  useTick();
+  const [first, ...rest] = question.facts;
+  const lines = first.value.split("\n");
+  const because = rest.find((fact) => fact.name === "because");
+  return html`<article class="question" aria-label="question ${question.id}">
+    <header><h3><${TaskLink} id=${question.task} /></h3></header>
+    <p class="question-title">${question.said.title}</p><${Asking} question=${question} />
+    <pre class="beginning">${lines.slice(0, BEGINNING).join("\n").slice(0, 400)}</pre>
+    ${because && html`<p class=${question.lasting ? "bad" : ""}>${because.value.slice(0, 400)}</p>`}
+    <p><${Link} class="button" to=${`/ask/${question.id}`}>Read all of it and answer<//></p>
+  </article>`;
 }
 
 /** @param {{ question: any, onAnswered: () => void, title?: boolean, me: any, alone?: boolean }} props */
@@ -109,7 +137,7 @@ export function Question({ question, onAnswered, title = true, me, alone = false
   return html`<article class="question" ref=${card} aria-label="question ${question.id}">
     ${title && html`<header><h3><${TaskLink} id=${question.task} /></h3></header>`}
     <p class="question-title">${question.said.title}</p>
-    <p class="muted">asked ${ago(question.asked_at)} by ${question.said.asked_by} · expires ${until(question.expires_at)}</p>
+    <${Asking} question=${question} />
     ${question.said.changed && html`<p class="changed">It has changed since it was asked before: ${question.said.changed}</p>`}
     ${
       !question.facts.some((fact) => fact.name === "because") &&
@@ -147,7 +175,7 @@ export function Question({ question, onAnswered, title = true, me, alone = false
         event.preventDefault();
         answer("reject", { note: event.currentTarget.elements.note.value });
       }}>
-        <label>Why not? A note for who asked (may be empty)
+        <label>Why not? A note for whoever asked (optional)
           <input name="note" value=${note ?? ""} onInput=${(event) => setNote(event.target.value)} autocomplete="off" maxlength="2000" /></label>
         <div class="buttons"><button class="reject" disabled=${busy}>Reject</button>
           <button type="button" onClick=${() => setNote(null)}>Back</button></div>

@@ -6,7 +6,7 @@ import { Link, taskPath } from "../router.js";
 const SIGNS = {
   proposed: ["?", "you"],
   rejected: ["✗", "muted"],
-  active: ["●", "run"],
+  active: ["○", "run"],
   paused: ["‖", "wait"],
   done: ["✓", "good"],
   pending: ["○", "wait"],

@@ -3,11 +3,12 @@ import { query } from "../api.js";
 import { exact as duration, short } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html } from "../html.js";
-import { Asked, colour, Empty, State, TaskLink } from "../parts/state.js";
+import { Asked, colour, Empty, plural, State, TaskLink } from "../parts/state.js";
 import { setQuery, useAddress } from "../router.js";
 
 const WIDE = innerWidth < 720 ? 340 : 640; // as wide as it is drawn, so that its texts can be read
 const HIGH = 140;
+const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const DAYS = /** @type {Record<string, number>} */ ({ "1d": 1, "7d": 7, "30d": 30 });
 
 /** Dots over time. */
@@ -19,11 +20,12 @@ function Dots({ title, points, value, said, line = null }) {
   const most = Math.max(...shown.map(value));
   const x = (each) => 8 + ((new Date(each.at).getTime() - from) / (to - from)) * (WIDE - 16);
   /** @param {number} amount */
-  const y = (amount) => HIGH - 8 - (amount / most) * (HIGH - 28);
-  return html`<section class="plot"><h2>${title}<span class="grow"></span><span class="muted">at most ${said(most)}</span></h2>
+  const y = (amount) => HIGH - 22 - (amount / most) * (HIGH - 34);
+  return html`<section class="plot"><h2>${title}<span class="grow"></span><span class="muted">${line === null ? "" : `median ${said(line)}, `}at most ${said(most)}</span></h2>
     <svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="${title} over time; the table below has the values">
-      <line class="grid" x1="0" x2=${WIDE} y1=${HIGH - 8} y2=${HIGH - 8} />
-      ${line !== null && html`<line class="median" x1="0" x2=${WIDE} y1=${y(line)} y2=${y(line)} /><text class="mark" x="4" y=${y(line) - 4}>median ${said(line)}</text>`}
+      <line class="grid" x1="0" x2=${WIDE} y1=${HIGH - 20} y2=${HIGH - 20} />
+      <text class="mark" x="8" y=${HIGH - 6}>${short(shown[0].at)}</text><text class="mark" x=${WIDE - 8} y=${HIGH - 6} text-anchor="end">${short(shown.at(-1).at)}</text>
+      ${line !== null && html`<line class="median" x1="0" x2=${WIDE} y1=${y(line)} y2=${y(line)} />`}
       ${shown.map((each, index) => html`<circle key=${index} class=${colour(each.state)} cx=${x(each)} cy=${y(value(each))} r="3"><title>${each.task}: ${said(value(each))}</title></circle>`)}
     </svg></section>`;
 }
@@ -33,7 +35,7 @@ function Days({ days }) {
   if (!days.length) return null;
   const most = Math.max(1, ...days.map((day) => day.completed + day.failed + day.other));
   const wide = Math.min(40, (WIDE - 16) / days.length);
-  return html`<section class="plot"><h2>Success by day</h2><svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="runs by day; the table below has the values">
+  return html`<section class="plot"><h2>Success by day<span class="grow"></span><span class="muted">at most ${plural(most, "run")}</span></h2><svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="runs by day; the table below has the values">
     ${days.map((day, index) => {
       let top = HIGH - 18;
       return html`<g key=${day.day}><title>${day.day}: ${day.completed} completed, ${day.failed} failed, ${day.other} other</title>
@@ -48,9 +50,9 @@ function Days({ days }) {
             return html`<rect key=${name} class=${tone} x=${8 + index * wide} y=${top} width=${Math.max(2, wide - 3)} height=${high} />`;
           })
         }
-        ${wide > 24 && html`<text class="mark" x=${8 + index * wide} y=${HIGH - 4}>${day.day.slice(8)}</text>`}</g>`;
+        ${(wide > 36 || index % Math.ceil(36 / wide) === 0) && html`<text class="mark" x=${8 + index * wide} y=${HIGH - 4}>${DAY.format(new Date(`${day.day}T12:00`))}</text>`}</g>`;
     })}</svg>
-    <details><summary>as a table</summary><table><thead><tr><th scope="col">Day</th><th scope="col">Completed</th><th scope="col">Failed</th><th scope="col">Other</th></tr></thead>
+    <details><summary>Days as a table</summary><table><thead><tr><th scope="col">Day</th><th scope="col">Completed</th><th scope="col">Failed</th><th scope="col">Other</th></tr></thead>
       <tbody>${days.map((day) => html`<tr key=${day.day}><td>${day.day}</td><td>${day.completed}</td><td>${day.failed}</td><td>${day.other}</td></tr>`)}</tbody></table></details></section>`;
 }
 
@@ -72,7 +74,7 @@ export function Figures() {
           <${Days} days=${data.days} />
           <${Dots} title="Tokens" points=${data.points} value=${(each) => each.tokens || null} said=${(each) => each.toLocaleString("en")} />
           <${Dots} title="Cost" points=${data.points} value=${(each) => each.cost || null} said=${(each) => `$${each.toFixed(2)}`} /></div>
-          <details><summary>All values as a table</summary><div class="table-frame" tabindex="0" role="region" aria-label="values"><table><thead><tr><th scope="col">Ended</th><th scope="col">Task</th><th scope="col">State</th><th scope="col">Took</th><th scope="col">Tokens</th><th scope="col">Cost</th></tr></thead>
+          <details><summary>Runs as a table</summary><div class="table-frame" tabindex="0" role="region" aria-label="values"><table><thead><tr><th scope="col">Ended</th><th scope="col">Task</th><th scope="col">State</th><th scope="col">Took</th><th scope="col">Tokens</th><th scope="col">Cost</th></tr></thead>
           <tbody>${[...data.points]
             .reverse()
             .slice(0, 200)

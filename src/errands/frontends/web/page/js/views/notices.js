@@ -7,7 +7,7 @@ import { Asked, Empty, plural, TaskLink } from "../parts/state.js";
 import { attempt } from "../parts/toast.js";
 
 const Notice = ({ notice, children = null }) => html`<li class="card">
-  <div class="card-head"><${TaskLink} id=${notice.task} /><span class="muted">${notice.event}${notice.channel ? ` · ${notice.channel}${notice.target ? `:${notice.target}` : ""}` : ""}</span><span class="grow"></span><span class="time">${ago(notice.created_at)}</span></div>
+  <div class="card-head"><${TaskLink} id=${notice.task} /><span class="muted">${notice.event}${notice.channel && notice.channel !== "inbox" ? ` · ${notice.channel}${notice.target ? `:${notice.target}` : ""}` : ""}</span><span class="grow"></span><span class="time">${ago(notice.created_at)}</span></div>
   <pre class="notice-text">${notice.said.text}</pre>
   ${notice.said.why && html`<p class="bad">${notice.said.why}</p>`}${children}</li>`;
 
@@ -41,9 +41,9 @@ export function Notices() {
         ? html`<ul class="cards">${data.channels.map(
             (
               each,
-            ) => html`<li key=${each.name} class="card"><div class="card-head"><b>${each.name}</b><span class="muted">${each.kind}</span><span class="grow"></span>
+            ) => html`<li key=${each.name} class="card"><div class="card-head"><b>${each.name}</b>${each.kind !== each.name && html`<span class="muted">${each.kind}</span>`}<span class="grow"></span>
             <span class=${each.ready ? "good" : "wait"}>${each.ready ? "✓ ready" : "○ not ready"}</span></div>
-          <div class="muted">${[each.said.health, each.waiting ? `${each.waiting} wait` : "", each.dead ? `${each.dead} given up` : ""].filter(Boolean).join(" · ")}</div>
+          <div class="muted">${[each.said.health === "ready" ? "" : each.said.health, each.waiting ? `${each.waiting} wait` : "", each.dead ? `${each.dead} given up` : ""].filter(Boolean).join(" · ")}</div>
           ${each.ready && html`<div class="buttons"><button type="button" onClick=${() => attempt(() => post(`/api/channels/${encodeURIComponent(each.name)}/trial`))}>Send a test</button></div>`}</li>`,
           )}</ul>`
         : html`<${Empty}>No channel is configured.<//>`}<//></aside>

@@ -5,8 +5,8 @@ import { useAsk } from "../data.js";
 import { html, useRef, useState } from "../html.js";
 import { useKeys } from "../keys.js";
 import { Hosts } from "../parts/hosts.js";
-import { Question } from "../parts/question.js";
-import { Asked, Empty, Progress, plural, State, TaskLink } from "../parts/state.js";
+import { isLong, Question, QuestionInShort } from "../parts/question.js";
+import { Asked, Empty, Progress, State, TaskLink } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
 import { go, Link, taskPath } from "../router.js";
 
@@ -33,8 +33,10 @@ function Group({ title, count, empty = "", tone = "", children, action = null })
 
 function First() {
   return html`<section class="first-time">
+    <h2>Nothing has run yet</h2>
     <p>Errands runs slow commands and agents in the background, keeps their output, and asks you before anything that needs a person.</p>
-    <p>Nothing has run yet. In a terminal, or with <${Link} to="/new">New<//>:</p>
+    <p class="buttons"><${Link} class="button" to="/new">Run a command<//><${Link} class="button" to="/new?kind=agent">Ask an agent<//><${Link} class="button" to="/new?every=30m">Schedule something<//></p>
+    <p>Or in a terminal:</p>
     <pre class="command">errands run -- make test
 errands ask "why does the build fail?"
 errands run --every 30m -- ./sync.sh</pre>
@@ -84,7 +86,7 @@ export function Now({ me }) {
       if (!total && !data.coming.length && !data.in_fleet) return html`<${First} />`;
       return html`<div class="now-main">
         <${Group} title="Waits for you" tone="yours" count=${questions.data?.total ?? data.waiting.length} empty="Nothing waits for you.">
-          ${open.map((each) => html`<${Question} key=${each.id} question=${each} me=${me} onAnswered=${questions.reload} />`)}
+          ${open.map((each) => (isLong(each) ? html`<${QuestionInShort} key=${each.id} question=${each} />` : html`<${Question} key=${each.id} question=${each} me=${me} onAnswered=${questions.reload} />`))}
           ${!questions.data && html`<ul class="lines">${data.waiting.map((row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.created_at)} />`)}</ul>`}
         <//>
         <${Group} title="Runs" count=${data.running.length} empty="Nothing runs.">
@@ -123,7 +125,7 @@ export function Now({ me }) {
           }</section>
         <section><h2>Lanes</h2><ul class="lanes">${data.lanes.map(
           (lane) => html`<li key=${lane.name}><${Link} to=${`/tasks${query({ lane: lane.name })}`}>${lane.name}<//>
-            <span>${lane.running} of ${lane.width}</span><span class="muted">${lane.pending ? `${plural(lane.pending, "task")} wait${lane.pending === 1 ? "s" : ""}` : ""}</span></li>`,
+            <span>${lane.running} of ${lane.width} run</span><span class="muted">${lane.pending ? `${lane.pending.toLocaleString("en")} pending` : ""}</span></li>`,
         )}</ul></section>
         ${data.in_fleet && html`<${Hosts} />`}
         <section><h2>All runs</h2><ul class="totals">${["completed", "failed", "cancelled", "skipped"].map(

@@ -2,12 +2,12 @@
 
 /** Labels and, where the help of the command line says it less well, hints. @type {Record<string, [string, string?]>} */
 const WORDS = {
-  cwd: ["Folder", "Where it runs."],
+  cwd: ["Directory", "Where it runs."],
   every: ["Repeat every", "30m, 2h or 1d; empty: it runs once."],
   at: ["Start later", "18:30, tomorrow 9:00 or +2h; empty: now."],
-  name: ["Name", "To find it by."],
-  agent: ["Agent", "Who does it."],
-  model: ["Model", "Empty: the agent's own."],
+  name: ["Name", "Its id begins with it."],
+  agent: ["Agent", "Which agent answers it."],
+  model: ["Model", "Empty: the agent's default."],
   cron: ["Repeat at", "30 9 * * 1-5 is 9:30 on weekdays; @daily works, too."],
   zone: ["Time zone", "Such as Europe/Vienna."],
   hours: ["Only between", "9-17, 22-6 or Mon-Fri 9:00-17:30."],

@@ -1,6 +1,6 @@
 // Recurring tasks: when they run next, how it went, and a calendar of their slots.
 import { at, query } from "../api.js";
-import { ago, full, now, short, until, useTick } from "../clock.js";
+import { ago, clock, full, now, until, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useState } from "../html.js";
 import { Asked, colour, Empty, plural, State, sign } from "../parts/state.js";
@@ -62,7 +62,7 @@ function Calendar({ id }) {
             (
               slot,
               index,
-            ) => html`<li key=${index}><span class=${outcome(slot)[1]} aria-hidden="true">${outcome(slot)[0]}</span> <span>${short(slot.slot)}${slot.count > 1 ? ` and ${slot.count - 1} more` : ""}</span>
+            ) => html`<li key=${index}><span class=${outcome(slot)[1]} aria-hidden="true">${outcome(slot)[0]}</span> <span>${clock(slot.slot)}${slot.count > 1 ? ` and ${slot.count - 1} more` : ""}</span>
             <span>${outcome(slot)[2]}</span>${slot.run && html`<${Link} to=${`${taskPath(id)}?tab=output&run=${slot.run}`}>run ${slot.run}<//>`}<span class="muted">${slot.reason}</span></li>`,
           )}</ul>`
         : html`<${Empty}>${asked.isLoading ? "" : `No run yet on ${chosen}.`}<//>`
@@ -79,8 +79,8 @@ export function ScheduleFacts({ schedule }) {
         ? html`<ol class="next">${schedule.next_runs.map((time) => html`<li key=${time}>${full(time)} <span class="muted">${until(time)}</span></li>`)}</ol>`
         : html`<${Empty}>${schedule.watch ? "It runs when an event comes." : "No run is coming."}<//>`
     }
-      <p class="muted">${plural(schedule.runs, "run")} so far${schedule.max_runs ? ` of ${schedule.max_runs}` : ""}${schedule.failures ? `, the latest ${schedule.failures} failed` : ""}</p>
-      ${schedule.watch && html`<p>Watch: ${schedule.watch.health}${schedule.watch.checked_at ? `, looked ${ago(schedule.watch.checked_at)}` : ""}${schedule.watch.last_event_at ? `, last event ${ago(schedule.watch.last_event_at)}` : ""}</p>`}
+      <p class="muted">${plural(schedule.runs, "run")} so far${schedule.max_runs ? ` of ${schedule.max_runs}` : ""}${schedule.failures ? `, ${plural(schedule.failures, "failure")} in a row` : ""}</p>
+      ${schedule.watch && html`<p>Watch: ${schedule.watch.health}${schedule.watch.checked_at ? `, checked ${ago(schedule.watch.checked_at)}` : ""}${schedule.watch.last_event_at ? `, last event ${ago(schedule.watch.last_event_at)}` : ""}</p>`}
     </section>
     <${Calendar} id=${schedule.row.id} /></div>`;
 }
@@ -93,12 +93,12 @@ export function Schedules() {
       schedules.length
         ? html`<ul class="cards">${schedules.map((each) => {
             const { row } = each;
-            return html`<li key=${row.id} class="card">
-              <div class="card-head"><${State} state=${row.state} said=${row.said.state} word=${true} /><${Link} class="id" to=${`${taskPath(row.id)}?tab=schedule`}>${row.id}<//><span class="grow"></span>
-                <span class="next-in">${row.state === "paused" ? "paused" : row.next_at ? `next ${until(row.next_at)}` : "at an event"}</span></div>
-              <div class="card-text">${row.what}</div>
-              <div class="card-head"><span class="muted">${each.rule}${each.last_at ? ` · last ${ago(each.last_at)}` : ""} · ${plural(each.runs, "run")}</span><span class="grow"></span><${Streak} slots=${each.streak} /></div>
-              ${each.watch && html`<div class="muted">${each.watch.health}${each.watch.checked_at ? `, looked ${ago(each.watch.checked_at)}` : ""}</div>`}
+            const next = row.state === "paused" ? "" : row.next_at ? `next ${until(row.next_at)}` : "runs at an event";
+            return html`<li key=${row.id} class="card schedule">
+              <div class="card-head"><${State} state=${row.state} said=${row.said.state} word=${true} /><${Link} class="id" to=${`${taskPath(row.id)}?tab=schedule`}>${row.id}<//>
+                <span class="next-in">${next}</span><span class="grow"></span><${Streak} slots=${each.streak} /></div>
+              <div class="card-text"><span>${row.what}</span>
+                <span class="muted">${each.rule}${each.last_at ? ` · last ${ago(each.last_at)}` : ""} · ${plural(each.runs, "run")}${each.failures > 1 ? html` · <span class="bad">${each.failures} failures in a row</span>` : ""}${each.watch ? ` · ${each.watch.health}${each.watch.checked_at ? `, checked ${ago(each.watch.checked_at)}` : ""}` : ""}</span></div>
               <div class="buttons"><button type="button" onClick=${async () => {
                 await doVerb(row.state === "paused" ? "unpause" : "pause", row.id);
                 asked.reload();

@@ -24,7 +24,7 @@ function Theme() {
   };
   return html`<section><h2>Theme</h2><div class="chips" role="group" aria-label="theme">${
     /** @type {[string, string][]} */ ([
-      ["", "as the system"],
+      ["", "system"],
       ["light", "light"],
       ["dark", "dark"],
     ]).map(

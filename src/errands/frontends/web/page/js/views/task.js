@@ -1,8 +1,8 @@
 // One task: its output, runs, question, conversation, trace, files and facts, and what can be done with it.
-import { at, download, query } from "../api.js";
-import { ago, took, useTick } from "../clock.js";
+import { at, download, post, query } from "../api.js";
+import { ago, took, until, useTick } from "../clock.js";
 import { about, useAsk } from "../data.js";
-import { html } from "../html.js";
+import { html, useState } from "../html.js";
 import { useKeys } from "../keys.js";
 import { Log } from "../parts/log.js";
 import { Question } from "../parts/question.js";
@@ -49,7 +49,7 @@ function Questions({ task, me, onAnswered }) {
 function Runs({ task }) {
   if (!task.runs.length) return html`<${Empty}>It has not run yet.<//>`;
   return html`<div class="table-frame" tabindex="0" role="region" aria-label="runs"><table>
-    <thead><tr><th scope="col">Run</th><th scope="col">State</th><th scope="col">Why</th><th scope="col">Started</th><th scope="col">Took</th><th scope="col">Output</th><th scope="col">Result</th></tr></thead>
+    <thead><tr><th scope="col">Run</th><th scope="col">State</th><th scope="col">Cause</th><th scope="col">Started</th><th scope="col">Took</th><th scope="col">Output</th><th scope="col">Result</th></tr></thead>
     <tbody>${[...task.runs].reverse().map(
       (run) => html`<tr key=${run.id}><td><a href="?tab=output&run=${run.number}" onClick=${(event) => {
         event.preventDefault();
@@ -83,6 +83,16 @@ function Facts({ task }) {
         html`<li key=${row.id} class="line-row"><span class="line-main"><${State} state=${row.state} said=${row.said.state} /><${TaskLink} id=${row.id} /><span class="more-words">${row.said.more || row.what}</span></span></li>`,
     )}</ul>`
   }`;
+}
+
+/** A line for a program that reads its input. */
+function Send({ id }) {
+  const [text, setText] = useState("");
+  const send = async (event) => {
+    event.preventDefault();
+    if (await attempt(() => post(`${at(id)}/send`, { text: `${text}\n` }))) setText("");
+  };
+  return html`<form class="send" onSubmit=${send}><input aria-label="a line of input" placeholder="a line of input, then Enter" autocomplete="off" value=${text} onInput=${(event) => setText(event.target.value)} /><button>Send</button></form>`;
 }
 
 /** What is left of a task that was removed: what was asked about it, and answered. */
@@ -123,8 +133,10 @@ export function Task({ id, me }) {
         <div class="task-name"><h1>${row.id}</h1><${State} state=${row.state} said=${row.said.state} word=${true} />
           <span class="time">${row.live ? took(row.started_at, null) : took(row.started_at, row.completed_at)}</span><${Progress} percent=${row.percent} /></div>
         <${Verbs} task=${task} onDone=${asked.reload} />
-        <p class="task-what">${row.what}</p>
-        <p class="muted task-more">${row.said.more && html`<span>${row.said.more}</span>`}
+        <p class="task-what" title=${row.what}>${row.what}</p>
+        ${tab === "output" && run?.said.cause && html`<p class="task-cause bad"><code>${run.said.cause}</code></p>`}
+        <p class="muted task-more">${row.said.more && html`<span class=${row.state === "failed" ? "bad" : ""}>${row.said.more}</span>`}
+          ${row.next_at && html`<span>${row.recurring ? "next" : "starts"} ${until(row.next_at)}</span>`}
           <span>lane <${Link} to=${`/tasks${query({ lane: row.lane })}`}>${row.lane}<//></span>
           ${row.batch && html`<span>batch <${Link} to=${`/tasks${query({ batch: row.batch })}`}>${row.batch}<//></span>`}
           ${parent && html`<span>started by <${TaskLink} id=${parent.id} /></span>`}
@@ -138,7 +150,7 @@ export function Task({ id, me }) {
       <div class="tab-panel" id="tab-panel" role="tabpanel" aria-labelledby="tab-${tab}">
         ${tab === "question" && html`<${Questions} task=${task} me=${me} onAnswered=${asked.reload} />`}
         ${tab === "conversation" && html`<${Conversation} task=${task} />`}
-        ${tab === "output" && html`<${Log} key=${number} task=${row.id} run=${run} />`}
+        ${tab === "output" && html`<${Log} key=${number} task=${row.id} run=${run} />${task.can.includes("send") && html`<${Send} id=${row.id} />`}`}
         ${tab === "schedule" && html`<${ScheduleFacts} schedule=${schedule} />`}
         ${tab === "runs" && html`<${Runs} task=${task} />`}
         ${tab === "trace" && html`<${Trace} id=${row.id} />`}

@@ -233,7 +233,7 @@ export function Tasks() {
       html`
       <label class="pick"><input type="checkbox" checked=${all || selected.has(row.id)} onChange=${() => toggle(row.id)} /><span class="hidden">select ${row.id}</span></label>
       <${Link} class="row-main" to=${taskPath(row.id)}>
-        <${State} state=${row.state} />
+        <${State} state=${row.state} word=${true} />
         <span class="id">${row.id}</span>
         <span class="what">${row.what}</span>
         <span class="more-words ${row.state === "failed" ? "bad" : ""}">${row.more}</span>
@@ -260,7 +260,7 @@ export function Tasks() {
           ${!all && tasks.isWhole && html`<button type="button" class="plain" onClick=${() => setAll(true)}>all ${tasks.rows.length.toLocaleString("en")} that match</button>`}
           <button type="button" class="plain" onClick=${clearSelection}>none</button><span class="grow"></span>
           <span class="buttons">${VERBS.map((verb) => html`<button key=${verb} type="button" class=${["cancel", "clear"].includes(verb) ? "careful" : ""} onClick=${() => batch(verb)}>${LABELS[verb] || verb}</button>`)}</span>`
-          : html`<span class="muted">${tasks.isCut ? `the newest ${plural(tasks.rows.length, "task")}; a filter finds older ones` : tasks.isLoading || !tasks.isWhole ? "" : plural(tasks.rows.length, "task")}</span>
+          : html`<span class="muted">${tasks.isCut ? `the newest ${plural(tasks.rows.length, "task")}; a filter finds older ones` : tasks.isLoading || !tasks.isWhole || !tasks.rows.length ? "" : plural(tasks.rows.length, "task")}</span>
           ${tasks.fresh.length > 0 && html`<button type="button" class="fresh" onClick=${tasks.showFresh}>${tasks.fresh.length} new</button>`}`
       }
     </div>
@@ -271,7 +271,7 @@ export function Tasks() {
       !tasks.error &&
       !tasks.rows.length &&
       (filters
-        ? html`<div class="nothing"><p>Nothing fits. ${
+        ? html`<div class="nothing"><p>No task matches. ${
             tasks.hidden > 0 &&
             `${plural(tasks.hidden, "task")} ${tasks.hidden === 1 ? "is" : "are"} hidden by ${Object.entries(given)
               .map(([name, value]) => `${name}: ${value}`)

@@ -1,4 +1,4 @@
-// Runs over time, in rows; the server joins what would overlap. The same as a table is one button away.
+// Runs over time, in rows; those that overlap are on tracks. The same as a table is one button away.
 import { query } from "../api.js";
 import { clock, duration, now, short, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
@@ -9,7 +9,9 @@ import { go, setQuery, taskPath, useAddress } from "../router.js";
 
 const WINDOWS = ["15m", "1h", "6h", "24h", "7d"];
 const GROUPS = ["lane", "name", "batch"];
+const AXIS = 24; // pixels, as are those below
 const ROW = 32;
+const TRACK = 16; // of a row that has several
 const UNITS = /** @type {Record<string, number>} */ ({ s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 });
 const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
@@ -139,7 +141,12 @@ function Picture({ data, width, onRest }) {
   const x = (time) => ((new Date(time).getTime() - from) / (to - from)) * width;
   const labels = [...new Set([...data.rows.map((row) => row.label), ...data.coming.map((each) => each.label)])];
   const marks = Math.max(2, Math.min(8, Math.floor(width / 110)));
-  const height = labels.length * ROW + 24;
+  const tracks = labels.map((label) =>
+    Math.max(1, ...(data.rows.find((row) => row.label === label)?.bars ?? []).map((bar) => bar.track + 1)),
+  );
+  const heights = tracks.map((count) => (count > 1 ? count * TRACK + 12 : ROW));
+  const tops = heights.map((_, index) => AXIS + heights.slice(0, index).reduce((sum, each) => sum + each, 0));
+  const height = AXIS + heights.reduce((sum, each) => sum + each, 0);
   /** Open a run; go closer to many, until they cannot be told apart. @param {any} row @param {any} bar */
   const open = (row, bar) => {
     const [begin, end] = [new Date(bar.started_at).getTime(), Math.min(new Date(bar.ended_at).getTime(), now())];
@@ -148,26 +155,29 @@ function Picture({ data, width, onRest }) {
     else if (span < (to - from) * 0.8) onRest((begin + end - span) / 2, (begin + end + span) / 2);
     else go(`/tasks${query({ [data.group === "name" ? "text" : data.group]: row.label, since: bar.started_at })}`);
   };
-  return html`<div class="lanes-picture"><div class="lane-names" aria-hidden="true"><span class="axis"></span>${labels.map((label) => html`<span key=${label}>${label || "none"}</span>`)}</div>
+  return html`<div class="lanes-picture"><div class="lane-names" aria-hidden="true"><span class="axis"></span>${labels.map((label, index) => html`<span key=${label} style=${{ height: `${heights[index]}px` }}>${label || "none"}</span>`)}</div>
     <svg ref=${picture} class="zooms" width=${width} height=${height} viewBox="0 0 ${width} ${height}" role="img" aria-label="runs over time; the table has the same"><g class="moves">
       ${marksOf(from, to, marks).map(
         (time) =>
           html`<g key=${time}><line class="grid" x1=${x(time)} x2=${x(time)} y1="18" y2=${height} /><text class="mark" x=${x(time) + 3} y="12">${to - from > UNITS.d ? short(new Date(time).toISOString()) : clock(time).slice(0, to - from < 10 * UNITS.m ? 8 : 5)}</text></g>`,
       )}
       ${data.rows.map((row) => {
-        const y = labels.indexOf(row.label) * ROW + 24;
+        const place = labels.indexOf(row.label);
+        const high = tracks[place] > 1 ? TRACK - 2 : ROW - 12;
         return html`<g key=${row.label}>${row.bars.map((bar, index) => {
-          const label = bar.count > 1 ? `${sign(bar.state)} ${bar.count}` : sign(bar.state);
+          const y = tops[place] + 4 + (tracks[place] > 1 ? bar.track * TRACK : 0);
+          const name = bar.count > 1 ? String(bar.count) : bar.task;
           const left = Math.max(0, x(bar.started_at));
           const wide = Math.max(3, x(Math.min(new Date(bar.ended_at).getTime(), now())) - left);
           return html`<g key=${index} class="bar-group ${colour(bar.state)}" onClick=${() => open(row, bar)}>
             <title>${bar.count > 1 ? plural(bar.count, "run") : bar.task}: ${bar.state}</title>
-            <rect x=${left} y=${y + 4} width=${wide} height=${ROW - 12} rx="3" />
-            ${wide > 10 + label.length * 8 && html`<text x=${left + 5} y=${y + 18}>${label}</text>`}</g>`;
+            <rect x=${left} y=${y} width=${wide} height=${high} rx="3" />
+            ${wide > 20 && html`<text x=${left + 5} y=${y + high / 2 + 4}>${sign(bar.state)}${wide > 24 + name.length * 7 ? ` ${name}` : ""}</text>`}</g>`;
         })}</g>`;
       })}
       ${data.coming.map((each, index) => {
-        const y = labels.indexOf(each.label) * ROW + 24 + ROW / 2 - 2;
+        const y =
+          tops[labels.indexOf(each.label)] + (tracks[labels.indexOf(each.label)] > 1 ? TRACK / 2 + 3 : ROW / 2 - 2);
         const left = x(each.at);
         return html`<path key=${index} class="coming-mark" d="M${left} ${y - 6}l6 6l-6 6l-6 -6z"><title>${each.task}: ${short(each.at)}</title></path>`;
       })}
@@ -252,6 +262,6 @@ export function Timeline() {
     <div ref=${frame}><${Asked} asked=${{ ...asked, data }}>${(shown) =>
       asTable
         ? html`<${Table} data=${shown} />`
-        : html`${!shown.rows.length && !shown.coming.length && html`<${Empty}>Nothing ran in this time.<//>`}<${Picture} data=${shown} width=${width} onRest=${show} />${shown.left_off > 0 && html`<p class="muted">${plural(shown.left_off, "row")} more are left off.</p>`}`}<//></div>
+        : html`${shown.rows.length || shown.coming.length ? html`<${Picture} data=${shown} width=${width} onRest=${show} />` : html`<${Empty}>Nothing ran in this time.${wanted !== "7d" && !fixed && html` <button type="button" class="plain" onClick=${() => setQuery({ window: "7d" })}>Look at the last 7 days</button>`}<//>`}${shown.left_off > 0 && html`<p class="muted">${plural(shown.left_off, "row")} more are left off.</p>`}`}<//></div>
   </main>`;
 }
