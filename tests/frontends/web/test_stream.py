@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from errands.frontends.web import stream as streaming
+from errands.frontends.web.stream_facts import NO_DAEMON
 from tests.frontends.web.server import WebServer
 from tests.frontends.web.test_table import DOCUMENT, matches
 
@@ -168,12 +169,12 @@ def test_a_beat_says_that_the_stream_is_alive(web: WebServer) -> None:
 def test_a_daemon_that_stops_and_starts_is_heard(make_web: Callable[..., WebServer]) -> None:
     web = make_web()
     web.sign_in()
-    submit(web, "true")  # which starts one
+    submit(web, "true", every="1h")  # which starts one, and needs it
     with web.stream() as stream:
         stream.until("daemon", lambda facts: facts["live"])
         web.errands("daemon", "stop")
         matches("DaemonEvent", gone := stream.until("daemon", lambda facts: not facts["live"]))
-        assert "errands daemon start" in gone["said"]["why"]
+        assert gone["said"]["why"] == NO_DAEMON
         assert web.post("/api/daemon").json["live"]
         stream.until("daemon", lambda facts: facts["live"])
 
