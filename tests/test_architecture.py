@@ -40,9 +40,10 @@ def test_no_file_is_too_long() -> None:
 
 
 def test_every_file_has_a_docstring() -> None:
-    trees = {name_of(place): ast.parse(place.read_text()) for place in FILES}
+    # Comments may stand before it. Reading is enough: parsing a thousand files takes nine seconds.
+    begins = re.compile(r'(?:\s*(?:#.*)?\n)*(?:r?"""\s*[^\s"]|\Z)')
 
-    assert [name for name, tree in trees.items() if tree.body and not ast.get_docstring(tree)] == []
+    assert [name_of(place) for place in FILES if not begins.match(place.read_text())] == []
 
 
 def defined_names(tree: ast.AST) -> Iterator[str]:

@@ -174,3 +174,8 @@ class Host:
 
     async def report(self, number: int, attempt: int = 1, **view: Any) -> bool:
         return await self.fleet.report(number, attempt=attempt, host=self.id, epoch=self.epoch, view=view)
+
+
+def empty(fleet: Fleet) -> None:
+    fleet.sql("truncate fleet.runs, fleet.hosts, fleet.lanes, procrastinate_jobs cascade")
+    fleet.sql("update fleet.clock set quiet_until = '-infinity', settling_until = '-infinity'")

@@ -17,12 +17,14 @@ from errands.bootstrap import open_fleet
 from errands.engine.daemon.lock import daemon_facts
 from errands.ports.home import Home
 from errands.runners.system import linux
+from tests.frontends.cli.commands import run
 from tests.postgres import Server
 
 PATIENCE = 90.0
 CAREFUL = (
     '[approval]\nmode = "careful"\n'  # what is not harmless is asked about, whatever sandboxes there are
 )
+SOON = '[schedules]\nbackoff = "1s"\n'  # a retry does not wait for a minute
 
 
 def eventually(condition: Callable[[], object], what: str) -> None:
@@ -57,7 +59,7 @@ class FleetHome:
         self.home = Home(path=str(self.folder / "home"))
         self.config = self.folder / "config" / "errands" / "config.toml"
         self.config.parent.mkdir(parents=True)
-        self.config.write_text(CAREFUL)
+        self.config.write_text(CAREFUL + SOON)
         self._url = url
         kept = {key: value for key, value in os.environ.items() if not key.startswith("ERRANDS")}
         self.environ = kept | {
@@ -73,13 +75,9 @@ class FleetHome:
 
     def run(self, *words: str, within: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         """Run a command of this home."""
-        return subprocess.run(
-            self.words(*words),
-            env=self.environ,
-            cwd=self.work,
-            capture_output=True,
-            text=True,
-            timeout=within,
+        done = run(words, given=b"", cwd=self.work, environ=self.environ, within=within)
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
         )
 
     def words(self, *words: str) -> list[str]:

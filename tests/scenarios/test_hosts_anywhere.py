@@ -102,7 +102,6 @@ def test_a_third_home_cancels_a_task_for_good(
 def test_a_task_that_is_tried_again_is_awaited_to_its_last_try(
     laptop: FleetHome, desk: FleetHome, submit: Submit, tmp_path: Path
 ) -> None:
-    laptop.config.write_text(f'{laptop.config.read_text()}[schedules]\nbackoff = "1s"\n')
     line = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) = 2"
     task = submit("big", line, "--retries", "1")
 

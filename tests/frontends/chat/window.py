@@ -38,6 +38,8 @@ class Window:
         self._child.delaybeforesend = None
         self._screen = pyte.HistoryScreen(self._columns, lines, history=10_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
+        self._past: list[str] | None = None  # what was read last, until something else is printed
+        self._display: list[str] | None = None
         self.is_closed = False
 
     def types(self, keys: str) -> None:
@@ -52,18 +54,18 @@ class Window:
     @property
     def lines(self) -> list[str]:
         """All lines ever shown: first those that scrolled away, then the screen."""
-        self._read()
-        past = [
-            "".join(row[column].data for column in range(self._columns)).rstrip()
-            for row in self._screen.history.top
-        ]
-        return [*past, *(line.rstrip() for line in self._screen.display)]
+        display = self._shown()
+        if self._past is None:
+            self._past = [
+                "".join(row[column].data for column in range(self._columns)).rstrip()
+                for row in self._screen.history.top
+            ]
+        return [*self._past, *display]
 
     @property
     def frame(self) -> str:
         """What the window shows now."""
-        self._read()
-        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+        return "\n".join(self._shown()).rstrip()
 
     @property
     def text(self) -> str:
@@ -72,8 +74,7 @@ class Window:
     @property
     def line(self) -> str:
         """The line of the cursor."""
-        self._read()
-        return str(self._screen.display[self._screen.cursor.y]).rstrip()
+        return self._shown()[self._screen.cursor.y]
 
     def shows(self, words: str, *, times: int = 1) -> str:
         """Wait until words are shown; return the whole text."""
@@ -109,10 +110,18 @@ class Window:
     def close(self) -> None:
         self._child.close(force=True)
 
+    def _shown(self) -> list[str]:
+        """Return the lines of the screen; reading them takes milliseconds, and tests look again and again."""
+        self._read()
+        if self._display is None:
+            self._display = [line.rstrip() for line in self._screen.display]
+        return self._display
+
     def _read(self) -> None:
         try:
             while not self.is_closed:
                 self._stream.feed(self._child.read_nonblocking(65536, 0.01))
+                self._past = self._display = None
         except pexpect.TIMEOUT:
             pass
         except pexpect.EOF:

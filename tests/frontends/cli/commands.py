@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import functools
 import json
@@ -33,6 +34,7 @@ def run(
     cwd: Path,
     environ: Mapping[str, str],
     frozen: tuple[str, str] | None = None,
+    within: float = WITHIN,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command to its end; return what it printed and its exit code.
 
@@ -48,7 +50,7 @@ def run(
             capture_output=True,
             cwd=cwd,
             env=environ,
-            timeout=WITHIN,
+            timeout=within,
             check=False,
         )
     pipes = [os.pipe() for _ in range(loaded.FILES)]
@@ -57,7 +59,7 @@ def run(
     socket.send_fds(_loaded(), [request], theirs)
     for file in theirs:
         os.close(file)
-    said = _converse(write, given, {out: b"", err: b"", status: b""})
+    said = _converse(write, given, {out: b"", err: b"", status: b""}, within)
     code = int(said[status].split()[1])
     return subprocess.CompletedProcess([*COMMAND, *words], code, said[out], said[err])
 
@@ -87,9 +89,9 @@ def run_on_terminal(
     return said.decode()
 
 
-def _converse(write: int, given: bytes, said: dict[int, bytes]) -> dict[int, bytes]:
+def _converse(write: int, given: bytes, said: dict[int, bytes], within: float) -> dict[int, bytes]:
     """Write all input and read all that comes until the end of all files, as subprocess does."""
-    deadline = time.monotonic() + WITHIN
+    deadline = time.monotonic() + within
     with selectors.DefaultSelector() as selector:
         for file in said:
             selector.register(file, selectors.EVENT_READ)
@@ -116,7 +118,7 @@ def _converse(write: int, given: bytes, said: dict[int, bytes]) -> dict[int, byt
                     os.close(file)
                 *_, status = said.values()
                 os.kill(int(status.split()[0]), signal.SIGKILL)
-                raise AssertionError(f"it did not end within {WITHIN:g} s: {said}")
+                raise AssertionError(f"it did not end within {within:g} s: {said}")
     return said
 
 
@@ -137,6 +139,7 @@ def _loaded() -> socket.socket:
         ],
     )
     its.close()
+    atexit.register(ours.close)
     return ours
 
 

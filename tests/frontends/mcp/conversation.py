@@ -62,9 +62,9 @@ class TasksClient(ClientExtension):
 
 
 class Person:
-    """The person at the client: reads each form, answers it in turn, and keeps its text."""
+    """The person at the client: reads each form for some seconds, answers it in turn, and keeps its text."""
 
-    def __init__(self, *answers: ElicitResult, reads: float = 1.1) -> None:
+    def __init__(self, *answers: ElicitResult, reads: float = 0.0) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
         self.schemas: list[dict[str, Any]] = []

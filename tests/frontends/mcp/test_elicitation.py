@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from errands.engine.approval.question_facts import facts_of, headline
+from errands.frontends.mcp import elicitation
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded
 from errands.text import Look
@@ -30,6 +32,19 @@ from tests.frontends.mcp.conversation import (
 
 pytestmark = [pytest.mark.spec("X5"), pytest.mark.parametrize("era", ERAS)]
 HARMFUL = "rm -r precious"
+
+
+@pytest.fixture
+def reading_time() -> float:
+    """How many seconds a person needs at least to have read a form."""
+    return elicitation._READ.total_seconds()
+
+
+@pytest.fixture(autouse=True)
+def _no_reading_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every answer count at once, except in the tests of that time."""
+    if "reading_time" not in request.fixturenames:
+        monkeypatch.setattr(elicitation, "_READ", timedelta())
 
 
 @pytest.mark.spec("A8")
@@ -61,9 +76,10 @@ async def test_a_launch_in_the_background_returns_once_it_is_accepted(engine: Te
 
 @pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
 async def test_a_declined_command_never_starts(
-    engine: TestEngine, project: Path, era: str, answer: object
+    engine: TestEngine, project: Path, era: str, answer: object, reading_time: float
 ) -> None:
-    async with connected(engine, era, person=Person(answer)) as client:  # type: ignore[arg-type]
+    person = Person(answer, reads=reading_time + 0.1)  # type: ignore[arg-type]
+    async with connected(engine, era, person=person) as client:
         result = await call(client, "run", command=HARMFUL, wait=20_000)
 
     assert result.is_error
@@ -74,12 +90,13 @@ async def test_a_declined_command_never_starts(
 
 
 @pytest.mark.spec("A4")
+@pytest.mark.usefixtures("reading_time")
 @pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
 async def test_a_form_that_no_person_can_have_read_leaves_the_task_proposed(
     engine: TestEngine, project: Path, era: str, answer: object
 ) -> None:
     """Programs that run without a person declare that they show forms, and decline them at once."""
-    async with connected(engine, era, person=Person(answer, reads=0)) as client:  # type: ignore[arg-type]
+    async with connected(engine, era, person=Person(answer)) as client:  # type: ignore[arg-type]
         result = await call(client, "run", command=HARMFUL, wait=20_000)
 
         (view,) = await engine.list()

@@ -22,6 +22,7 @@ from errands.frontends.tools.http_server import MOST
 from errands.model.errors import BadValue
 from errands.ports.listening import address
 from tests.frontends.mcp.conversation import ERAS, call, text
+from tests.impatient import command
 
 pytestmark = pytest.mark.spec("X5")
 
@@ -32,6 +33,7 @@ _META = {
 }
 ASKING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": _META}}
 
+BRIEF = {"errands.frontends.tools.http_server.HEAD_WITHIN": 2.0}
 
 # A client that shows forms, and proposes something harmful.
 HARMING = {
@@ -63,7 +65,7 @@ class Listener:
         home = folder / "home"
         self._environ = {**os.environ, "ERRANDS_HOME": str(home), "XDG_CONFIG_HOME": str(folder / "config")}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "errands", "mcp", "--http", "127.0.0.1:0"],
+            [*command(BRIEF), "mcp", "--http", "127.0.0.1:0"],
             cwd=folder,
             env=self._environ,
             stdout=subprocess.PIPE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,10 +24,12 @@ def make_web(tmp_path: Path) -> Iterator[Callable[..., WebServer]]:
     """Make servers of the test's own; they are closed at its end."""
     made: list[WebServer] = []
 
-    def make(*, settings: str = "", words: tuple[str, ...] = ()) -> WebServer:
+    def make(
+        *, settings: str = "", words: tuple[str, ...] = (), limits: Mapping[str, float] | None = None
+    ) -> WebServer:
         folder = tmp_path / f"web{len(made)}"
         folder.mkdir()
-        made.append(WebServer(folder, settings=settings, words=words))
+        made.append(WebServer(folder, settings=settings, words=words, limits=limits))
         return made[-1]
 
     yield make

@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
+
+from tests.impatient import command
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 WITHIN = 60.0  # seconds
@@ -38,9 +40,16 @@ class Reply:
 
 
 class WebServer:
-    """The server of one home; `settings` are written into its configuration file."""
+    """The server of one home; `settings` are written into its configuration file, `limits` are its own."""
 
-    def __init__(self, folder: Path, *, settings: str = "", words: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        settings: str = "",
+        words: tuple[str, ...] = (),
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         self.home = folder / "home"
         config = folder / "config" / "errands"
         config.mkdir(parents=True)
@@ -54,7 +63,7 @@ class WebServer:
         self.log = folder / "web.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "errands", "web", "127.0.0.1:0", "--no-open", *words],
+                [*command(limits or {}), "web", "127.0.0.1:0", "--no-open", *words],
                 cwd=folder,
                 env=self.environ,
                 stdout=subprocess.PIPE,

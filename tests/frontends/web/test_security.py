@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,19 @@ from tests.frontends.web.server import WITHIN, WebServer
 
 pytestmark = pytest.mark.spec("X8")
 MODULES = (security_of_callers, security_of_requests)
+BRIEF = {
+    "errands.frontends.tools.http_server.HEAD_WITHIN": 2.0,
+    "errands.frontends.web.guard.BODY_WITHIN": 2.0,
+}
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    """A server that waits for less time for the rest of a request."""
+    server = WebServer(tmp_path_factory.mktemp("web"), limits=BRIEF)
+    assert server.sign_in().status == 201
+    yield server
+    server.close()
 
 
 @pytest.mark.parametrize("each", CHECKS, ids=lambda each: each.__name__)

@@ -161,7 +161,9 @@ def test_every_page_hears_of_every_end(web: WebServer) -> None:
     assert heard == [set()] * 20
 
 
-def test_a_beat_says_that_the_stream_is_alive(web: WebServer) -> None:
+def test_a_beat_says_that_the_stream_is_alive(make_web: Callable[..., WebServer]) -> None:
+    web = make_web(limits={"errands.frontends.web.stream.BEAT": 0.5})
+    web.sign_in()
     with web.stream() as stream:
         matches("BeatEvent", stream.until("beat"))
 

@@ -274,7 +274,7 @@ BREAKAGES = [
         file="agents/builtin/backend.py",
         old="conversation.close([call for call in conversation.open_calls() if conversation.is_begun(call)])",
         new="conversation.close([])",
-        test="agents/test_builtin_recovery.py::test_a_kill_at_any_step_loses_nothing_and_repeats_nothing",
+        test="long/test_builtin_recovery.py::test_a_kill_at_any_step_loses_nothing_and_repeats_nothing",
     ),
     Breakage(
         "S15",
