@@ -8,8 +8,10 @@ PROGRAMS := tools/node_modules/installed
 PACKAGES := tools/packages/agents/installed
 PAGE := tools/page/node_modules/installed
 WHEELS := tools/wheels/downloaded
-# Tests wait for processes more than they compute: three at once keep two cores busy. In the order of the folders,
+# Tests wait for processes more than they compute: five at once keep two cores busy. In the order of the folders,
 # because the files with the most tests are not the slow ones, and a slow one must not be left to the end.
+WORKERS ?= 5
+# Other people's programs compute more.
 AT_ONCE ?= 3
 # Requests of `make fuzz` for each operation of the web API, and as many again that break its description.
 EXAMPLES ?= 500
@@ -33,20 +35,20 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt strace
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope --no-loadscope-reorder --ignore tests/browser --ignore tests/clients --ignore tests/long
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --ignore tests/browser --ignore tests/clients --ignore tests/long
 
 test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromium
 	-@tools/apt chromium
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -n 2 --dist loadscope tests/browser
 
-test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, traced commands
+test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, killed fleets, random requests, traced commands
 	-@tools/apt bubblewrap
 	-@tools/apt strace
 	-@tools/apt iproute2
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest tests/long
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests/long
 
 test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
 	-@tools/apt bubblewrap tmux
@@ -84,7 +86,7 @@ chaos: $(VENV) ## Kill, stop, starve and cut off real engines, on one host and o
 fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and send requests made from the API's description
 	@tools/apt bubblewrap
 	@tools/apt strace
-	@EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q tests/frontends/web/test_fuzz.py
+	@EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q tests/long/test_web_fuzz.py
 	@$(BIN)/python -m tests.fuzz.fuzz
 	@$(BIN)/python -m tests.fuzz.traced
 

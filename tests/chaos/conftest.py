@@ -24,10 +24,11 @@ def run_harness(*words: str, environ: dict[str, str] | None = None) -> Verdict:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def verdict_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str, str], Verdict]]:
-    """Play the scenarios of all selected tests, and return their verdicts one by one."""
-    asked = [getattr(item, "callspec", None) for item in request.session.items]
+    """Play the scenarios of all selected tests of a module, and return their verdicts one by one."""
+    selected = [item for item in request.session.items if item.path == request.path]
+    asked = [getattr(item, "callspec", None) for item in selected]
     params = [each.params for each in asked if each is not None and "scenario" in each.params]
     wanted = {(each["scenario"], each.get("mutant", "")) for each in params}
     environ = {**os.environ}  # pytest changes ours meanwhile, and a process started from it then can fail

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from tests.frontends.cli.commands import COMMAND as COMMAND
 from tests.frontends.cli.commands import run
 
-PAUSE = 0.02  # seconds between two looks, each of which takes 13 ms of processor time
+PAUSE = 0.25  # seconds between two looks if nothing changes; each takes 13 ms of processor time
 STARTS = (("run",), ("restart",), ("template", "run"))
 
 
@@ -118,9 +119,10 @@ class Person:
         """Wait until a notice about a task lies in its owner's inbox; looking does not take it out."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
+            before = self._traces(task_id)
             if task_id in self.types("notices", "--peek", "--json", "--owner", owner).out:
                 return
-            time.sleep(PAUSE)
+            self._waits_for_a_change(task_id, before)
         raise AssertionError(f"there was no notice about {task_id}")
 
     def leaves(self) -> None:
@@ -133,5 +135,21 @@ class Person:
     def _looks(self, task_id: str) -> Iterator[dict[str, Any]]:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
+            before = self._traces(task_id)
             yield self.sees(task_id)
-            time.sleep(PAUSE)
+            self._waits_for_a_change(task_id, before)
+
+    def _waits_for_a_change(self, task_id: str, before: list[tuple[int, int]]) -> None:
+        """Wait until the store or the files of a task differ from before: then it is worth a command."""
+        deadline = time.monotonic() + PAUSE
+        while self._traces(task_id) == before and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _traces(self, task_id: str) -> list[tuple[int, int]]:
+        files = [self.home / "errands.db-wal", *self.home.glob(f"runs/{task_id}*/*")]
+        found = []
+        for file in files:
+            with suppress(OSError):
+                facts = file.stat()
+                found.append((facts.st_mtime_ns, facts.st_size))
+        return found

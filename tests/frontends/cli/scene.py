@@ -18,7 +18,7 @@ from pathlib import Path
 
 from errands import __version__
 from tests.frontends.cli.commands import run, run_on_terminal
-from tests.frontends.cli.person import PAUSE, Person
+from tests.frontends.cli.person import Person
 from tests.frontends.cli.terminal import plain
 
 MINUTE = 60
@@ -125,7 +125,7 @@ class Scene(Person):
         deadline = time.monotonic() + 120
         while text not in self.does("logs", task_id):
             assert time.monotonic() < deadline, f"{task_id} never printed {text}"
-            time.sleep(PAUSE)
+            time.sleep(0.02)
 
     def _set_times(self) -> None:
         """Set the times of tasks and runs to round ones before the moment, the oldest first."""

@@ -64,7 +64,7 @@ BREAKAGES = [
         file="engine/fleet/placed_run.py",
         old="        policy=task.limits.on_loss,\n",
         new='        policy="again",\n',
-        test="long/test_lost_host.py::test_a_lost_host_is_given_up_and_only_what_may_run_again_does",
+        test="long/test_hosts_crashes.py::test_a_lost_host_is_given_up_and_only_what_may_run_again_does",
     ),
     Breakage(
         "X12",

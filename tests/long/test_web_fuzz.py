@@ -33,8 +33,8 @@ pytestmark = pytest.mark.spec("X24")
 SEED = 20261116
 EXAMPLES = int(os.environ.get("EXAMPLES", "10"))  # of each operation, and as many again that break it
 LEFT_OUT = {
-    "stream": "it does not end; test_stream.py reads it",
-    "doctor": "it takes seconds; test_answers.py asks it",
+    "stream": "it does not end; tests/frontends/web/test_stream.py reads it",
+    "doctor": "it takes seconds; test_answers.py there asks it",
 }
 
 
