@@ -35,7 +35,7 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included
 	-@tools/apt strace
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --ignore tests/browser --ignore tests/clients --ignore tests/long
+	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) --ignore tests/browser --ignore tests/clients --ignore tests/long
 
 test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromium
 	-@tools/apt chromium
@@ -48,7 +48,7 @@ test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken 
 	-@tools/apt iproute2
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests/long
+	@$(BIN)/python -m pytest -p tests.forked --at-once 2 tests/long
 
 test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
 	-@tools/apt bubblewrap tmux

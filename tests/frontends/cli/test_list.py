@@ -142,5 +142,6 @@ def test_a_command_that_an_agent_runs_stands_under_it(newcomer: Person) -> None:
     assert first.split()[0] == agent
     assert re.match(r"└ tail-\w+ +● running", second)
     newcomer.types("cancel", agent)
+    newcomer.waits_until(second.split()[1], "state", "cancelled")
     assert "└" not in newcomer.types("ls").out
     assert "└ tail-" in newcomer.types("ls", "--all").out

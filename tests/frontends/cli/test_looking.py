@@ -53,8 +53,8 @@ def test_the_list_can_be_narrowed_by_state_and_batch(newcomer: Person) -> None:
 
 def test_a_long_list_is_cut_but_never_hides_a_live_task(newcomer: Person) -> None:
     live = newcomer.starts("--name", "old", "--stdin", "read line")
-    for _ in range(22):
-        newcomer.starts("true")
+    ended = [newcomer.starts("true") for _ in range(22)]
+    newcomer.types("wait", "-q", *ended)
     answer = newcomer.types("ls")
 
     assert live in answer.out
@@ -223,13 +223,14 @@ def test_following_shows_output_as_it_comes_and_ends_with_the_run(person: Person
 
 @pytest.mark.spec("O9")
 def test_following_begins_before_the_task_does(person: Person) -> None:
-    first = person.starts("--stdin", "read line")
+    first = person.starts("--stdin", "echo up; read line")
     second = person.starts("--after", first, "echo finally")
     answers: list[str] = []
     reader = threading.Thread(target=lambda: answers.append(person.types("logs", "-f", second).out))
     reader.start()
+    person.waits_for_output(first, "up")
     person.types("send", first, "go")
-    reader.join(20)
+    reader.join(60)
 
     assert answers == ["finally\n"]
 

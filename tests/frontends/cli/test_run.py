@@ -212,13 +212,14 @@ def test_a_second_start_with_the_same_key_returns_the_first_task(person: Person)
 
 @pytest.mark.spec("L14")
 def test_a_task_can_wait_for_another_and_says_so(person: Person) -> None:
-    first = person.starts("--stdin", "read line")
+    first = person.starts("--stdin", "echo up; read line")
     answer = person.types("run", "--after", first, "echo second")
     second = answer.out.split()[1].rstrip(":")
 
     assert f"waiting for {first}  (" in answer.out
     assert f"waiting for {first}\n" in person.types("show", second).out
     assert person.sees(second)["state"] == "pending"
+    person.waits_for_output(first, "up")
     person.types("send", first, "go")
     assert person.types("wait", second).code == 0
 

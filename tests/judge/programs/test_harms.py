@@ -63,9 +63,8 @@ def test_a_program_given_by_its_path_is_never_harmless_and_its_harm_is_named() -
     assert reasons("/bin/ls")
 
 
-@pytest.mark.parametrize("key", sorted(HARMS))
-def test_no_harm_is_called_harmless(key: str) -> None:
-    assert reasons_for((*key.split(), "--frobnicate", "x"), PLACE)
+def test_no_harm_is_called_harmless() -> None:
+    assert [key for key in HARMS if not reasons_for((*key.split(), "--frobnicate", "x"), PLACE)] == []
 
 
 def test_a_long_list_is_shortened() -> None:
