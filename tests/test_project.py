@@ -135,3 +135,21 @@ def test_a_test_with_an_unknown_requirement_id_stops_the_run(tmp_path: Path) -> 
 
     assert run.returncode == pytest.ExitCode.USAGE_ERROR
     assert "carries 'Q99', which docs/requirements.md does not have" in run.stderr
+
+
+def test_what_happens_in_a_forked_process_is_reported(tmp_path: Path) -> None:
+    body = "def test_one(): print('said by one'); assert 0\ndef test_two(): pass\ndef test_three(): pytest.skip('')"
+    ran = run_tests(tmp_path, body, "-p", "tests.forked", "--at-once", "2")
+
+    assert ran.returncode == 1
+    assert "said by one" in ran.stdout
+    assert "1 failed, 1 passed, 1 skipped" in ran.stdout
+
+
+def test_the_death_of_a_forked_process_is_not_a_success(tmp_path: Path) -> None:
+    body = "def test_one(): pass\ndef test_two(): import os; os.kill(os.getpid(), 9)"
+    ran = run_tests(tmp_path, body, "-p", "tests.forked", "--at-once", "2")
+
+    assert ran.returncode == 3
+    assert "a process ended with -9 during" in ran.stdout
+    assert "test_it.py::test_two" in ran.stdout
