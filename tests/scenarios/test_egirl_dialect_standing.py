@@ -143,8 +143,8 @@ async def test_what_does_not_fit_together_is_refused(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"interval": "soon"}, "'soon' is not a duration"),
-        ({"interval": "10ms"}, "every must be at least 1s (got 10ms)"),
+        ({"interval": "soon"}, "interval: 'soon' is not a duration"),
+        ({"interval": "10ms"}, "interval must be at least 1s (got 10ms)"),
         ({"interval": None, "cron": "whenever"}, "whenever"),
         ({"channel": "carrier-pigeon"}, "unknown channel 'carrier-pigeon'"),
         ({"channel": "discord", "channel_target": "1234"}, "channel discord is not configured"),

@@ -293,6 +293,17 @@ async def test_show_has_the_last_lines(native: Speaker) -> None:
 # output
 
 
+@pytest.mark.spec("X18", "N10")
+@pytest.mark.parametrize("tool", ["wait", "output"])
+async def test_what_is_left_out_is_named_with_the_call_that_reads_it(native: Speaker, tool: str) -> None:
+    found = await finished(native, "seq 1 20000")
+    given = facts(await native(tool, id=found))
+    call = f'output {{"id": "{found}", "offset": 0}}'
+    assert f" bytes are left out here; to read all of it: {call} ...]" in given["output"]
+    assert given["truncated"] is True
+    assert facts(await native(tool, id=await finished(native, "seq 1 20")))["truncated"] is False
+
+
 @pytest.mark.spec("O3")
 async def test_output_in_pages_repeats_nothing_and_misses_nothing(native: Speaker) -> None:
     found = await finished(native, "seq 1 20000")

@@ -50,7 +50,7 @@ class Claude(BaseDialect):
                 "prompt",
                 "subagent_type",
                 description=text("3 to 5 words", longest=1000),
-                prompt=text("what the subagent shall do"),
+                prompt=text("what the subagent should do"),
                 subagent_type=text("kind of subagent", longest=200),
                 run_in_background=flag(default=False),
                 fork=flag("begin with a copy of this conversation", default=False),
@@ -88,7 +88,7 @@ class Claude(BaseDialect):
             name="SendMessage",
             description="Send a completed subagent a follow-up; it remembers its whole conversation. "
             'Returns at once. {end}\nExample: {"to": "find-dead-code-7k2m4x", "message": "And in tests/?"}',
-            parameters=schema("to", "message", to=task_id(_ID), message=text("what it shall do next")),
+            parameters=schema("to", "message", to=task_id(_ID), message=text("what it should do next")),
         ),
         Tool(
             name="KillShell",

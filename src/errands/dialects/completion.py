@@ -40,7 +40,7 @@ def wake(view: View, caller: Caller, ask_with: str) -> str:
     said = _wake(view, caller, ask_with)
     if view.agent is None:
         return said
-    return " ".join(filter(None, (said, _time_limit(view.agent), _no_model(view.agent))))
+    return " ".join(filter(None, (said, _time_limit(view, view.agent), _no_model(view.agent))))
 
 
 def _no_model(agent: AgentView) -> str:
@@ -52,9 +52,10 @@ def _no_model(agent: AgentView) -> str:
     )
 
 
-def _time_limit(agent: AgentView) -> str:
+def _time_limit(view: View, agent: AgentView) -> str:
+    what = "It" if view.standing is None else "Each run"
     limit = agent.timeout
-    return "It has no time limit." if limit is None else f"It is stopped after {spoken(limit)}."
+    return f"{what} has no time limit." if limit is None else f"{what} is stopped after {spoken(limit)}."
 
 
 def _wake(view: View, caller: Caller, ask_with: str) -> str:

@@ -34,11 +34,11 @@ _NEW = {
     "event_source": text("for event: github, file or command", longest=100),
     "event_config": settings(
         'for event: {"path": "src/**/*.py"} of a file, {"repository": "owner/name"} of github, {"command": '
-        '"git rev-parse HEAD"} of a command whose result shall change'
+        '"git rev-parse HEAD"} of a command whose result is watched'
     ),
     "notify": text("when to report", longest=20, enum=list(POLICIES), default="on_change"),
-    "max_runs": number("ends after as many runs; left out: never", minimum=1),
-    "channel": text("where to report: discord, cli; left out: where you are", longest=100),
+    "max_runs": number("end the task after this many runs (default: never)", minimum=1),
+    "channel": text("where to report: discord or cli (default: this conversation)", longest=100),
     "channel_target": text("channel or user id, or stdout", longest=1000),
     **offered("timeout", "allow", "allow_tools"),
 }
@@ -51,7 +51,7 @@ class Egirl(BaseDialect):
     all_tools = (
         Tool(
             name="task_add",
-            description="Create a new background task, as the user wished; it is active at once. {end}\n"
+            description="Create a background task that the user asked for; it is active at once. {end}\n"
             'Example: {"name": "watch-ci-main", "description": "Monitor CI of main", "prompt": "Run `gh run '
             'list --branch main --limit 5` and report what failed.", "kind": "scheduled", "interval": "30m"}',
             parameters=schema(*_NEEDED, **_NEW),
@@ -59,8 +59,8 @@ class Egirl(BaseDialect):
         ),
         Tool(
             name="task_propose",
-            description="Propose a background task that nobody asked for. It does not run until a person "
-            "approves it. {end}\n"
+            description="Propose a background task that the user did not ask for. It does not run until a "
+            "person approves it. {end}\n"
             'Example: {"name": "watch-deploy", "description": "Watch the deploy to staging", "prompt": "Run '
             '`kubectl rollout status deployment/app` and report.", "kind": "scheduled", "interval": "2m", '
             '"max_runs": 30}',
@@ -75,7 +75,7 @@ class Egirl(BaseDialect):
         ),
         Tool(
             name="task_pause",
-            description="Pause a scheduled or event task; a run that is going on goes on. "
+            description="Pause a scheduled or event task; a run in progress continues. "
             'Example: {"task_id": "watch-ci-main-7k2m4x"}',
             parameters=schema("task_id", task_id=task_id(_ID)),
         ),
@@ -86,7 +86,8 @@ class Egirl(BaseDialect):
         ),
         Tool(
             name="task_cancel",
-            description='Delete a task; what runs of it ends. Example: {"task_id": "watch-ci-main-7k2m4x"}',
+            description="Delete a task; a run in progress is stopped. "
+            'Example: {"task_id": "watch-ci-main-7k2m4x"}',
             parameters=schema("task_id", task_id=task_id(_ID)),
             destructive=True,
         ),

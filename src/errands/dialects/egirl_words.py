@@ -8,6 +8,8 @@ from errands.dialects.completion import remarks
 from errands.dialects.output_text import error_text, one_line
 from errands.dialects.projections import egirl, egirl_run
 from errands.model.errors import BadValue
+from errands.model.options.table import BY_NAME
+from errands.model.options.values import value_of
 from errands.model.trigger import Cron, Every, On
 
 TYPE_CHECKING = False
@@ -58,7 +60,7 @@ def drafted(
     else:
         said["max_runs"] = max_runs
     if interval is not None:
-        said["every"] = interval
+        said["every"] = value_of(BY_NAME["every"], interval, "interval")  # a refusal names our argument
     if cron is not None:
         said["cron"] = cron
     if event_source is not None:

@@ -207,9 +207,7 @@ class Native(BaseDialect):
     async def output(self, context: ToolContext, *, id: str, offset: int | None = None) -> Reply:
         view = await context.find(id)
         if offset is None:
-            shown = await context.result(view)
-            lines = [listed(view, context.engine.now()), *_more(view), shown.text or "(no output)"]
-            return _reply(view, lines, output=shown.text)
+            return await self._ended(context, view, empty="(no output)")
         await context.engine.mark_retrieved(view)
         piece = await context.engine.output(view.id, offset=offset, limit=SHOWN)
         content, beyond = paged(piece, SHOWN, is_live=view.is_live)
@@ -292,9 +290,11 @@ class Native(BaseDialect):
         rule = "" if view.standing is None else f"Runs: {one_line(view.standing.rule)}"
         return _reply(view, [f"Task {view.id} is {view.state}.", rule, approval(view), said], wake=said)
 
-    async def _ended(self, context: ToolContext, view: View) -> Reply:
-        shown = await context.result(view)
-        return _reply(view, [listed(view, context.engine.now()), *_more(view), shown.text], output=shown.text)
+    async def _ended(self, context: ToolContext, view: View, *, empty: str = "") -> Reply:
+        rest = f'to read all of it: output {{"id": "{view.id}", "offset": 0}}'
+        shown = await context.result(view, rest=rest)
+        lines = [listed(view, context.engine.now()), *_more(view), shown.text or empty]
+        return _reply(view, lines, output=shown.text, truncated=view.latest.truncated or shown.is_cut)
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:

@@ -46,7 +46,7 @@ class OpenCode(BaseDialect):
                 description=text(
                     "short description of the task (default: how the prompt begins)", longest=1000
                 ),
-                prompt=text("what the agent shall do"),
+                prompt=text("what the agent should do"),
                 agent=text("which agent (default: general, or the configured one)", longest=200),
                 fork=flag("start with a copy of this conversation", default=False),
                 resume=task_id("completed task to go on with; then give only this and prompt"),

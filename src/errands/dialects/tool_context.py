@@ -203,25 +203,29 @@ class ToolContext:
 
     # Reading.
 
-    async def result(self, view: View, *, longest: int = SHOWN) -> Shown:
-        """Return an agent's answer, or else what a task printed, fenced and bounded."""
+    async def result(self, view: View, *, longest: int = SHOWN, rest: str | None = None) -> Shown:
+        """Return an agent's answer, or else what a task printed, fenced and bounded.
+
+        `rest` says where to read what is left out, if the dialect has a tool for that.
+        """
         if not view.latest.number:
             return Shown(text="")  # its trigger has not fired yet
         await self.engine.mark_retrieved(view)
+        rest = rest or _where(view)
         answer = None if view.agent is None or view.is_live else view.agent.answer
         if not answer and view.latest.cause == "resume" and view.latest.state in ("failed", "cancelled"):
             # The resume came to nothing, so the result of the task is still the earlier one.
-            answer = ((await self.engine.get(view.id)).details or {}).get("result")
+            answer, rest = ((await self.engine.get(view.id)).details or {}).get("result"), _where(view)
         if answer:
             clean = (await self.engine.mask(view.id)).text(visible(answer))
-            return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
+            return bounded(clean, longest, rest=rest, label=f"answer of {view.id}")
         content, is_all = await self._beginning(view, longest)
         mask = await self.engine.mask(view.id)
         if is_all:
             clean = mask.output(content, before=b"", after=b"")
         else:
             tail = await self.engine.tail(view.id, longest // 40)
-            clean = middle_out(content, tail, longest, mask, rest=_where(view))
+            clean = middle_out(content, tail, longest, mask, rest=rest)
         return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
 
     async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:

@@ -30,6 +30,20 @@ async def test_a_notice_quotes_an_agents_answer(engine: TestEngine) -> None:
     assert "\n> it works\n" in told(engine)
 
 
+@pytest.mark.spec("N6", "S7")
+async def test_a_notice_of_a_resume_quotes_its_own_prompt(engine: TestEngine) -> None:
+    task = await engine.ask("`echo it'' works`", agent="offline", owner=OWNER)
+    await engine.wait(task.id)
+    await engine.resume(task.id, "`echo still'' works`")
+    await engine.wait(task.id)
+    *_, last = engine.engine.store.inbox(OWNER)
+
+    said = text(shown(engine.engine, delivery_of([last])), 4000)
+
+    assert "$ `echo still'' works`\n" in said
+    assert "\n> still works\n" in said
+
+
 @pytest.mark.spec("N10")
 async def test_a_long_output_is_bounded_and_says_where_the_rest_is(engine: TestEngine) -> None:
     task = await engine.finished("echo the first; seq 1 100000; echo the last", owner=OWNER)

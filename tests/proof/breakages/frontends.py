@@ -203,6 +203,14 @@ BREAKAGES = [
     ),
     Breakage(
         "X18",
+        "an output that is cut in the reply counts as whole",
+        file="dialects/native.py",
+        old="truncated=view.latest.truncated or shown.is_cut",
+        new="truncated=view.latest.truncated",
+        test="scenarios/test_native_dialect.py::test_what_is_left_out_is_named_with_the_call_that_reads_it",
+    ),
+    Breakage(
+        "X18",
         "what a person declined is reported as launched",
         file="dialects/tool_context.py",
         old='    if view.state == "rejected":\n',

@@ -95,12 +95,12 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
 
     @tools.tool
     async def command(ctx: RunContext[None], line: str) -> str:
-        """Run a shell command in the project directory, wait for its end, and get its output.
+        """Run a shell command in the project directory, wait until it ends, and return its output.
 
-        A person may have to allow it first. It is not interactive: nothing can be typed into it.
+        A person may have to approve it first. It is not interactive: it gets no input.
 
         Args:
-            line: The command line, as one would type it.
+            line: The command line.
         """
         assert ctx.tool_call_id is not None
         ran = await context.run_command(ctx.tool_call_id, line)
@@ -117,19 +117,19 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
         """Read a text file of the project.
 
         Args:
-            path: The file, as seen from the project directory.
-            start: The first line wanted, counted from 1.
-            lines: How many lines.
+            path: The file, relative to the project directory.
+            start: The first line to read, counted from 1.
+            lines: How many lines to read.
         """
         return _done(lambda: project.read(path, start=start, lines=lines))
 
     @tools.tool_plain
     async def write_file(path: str, content: str) -> str:
-        """Write a text file of the project: it is made or replaced as a whole. A person may have to allow it.
+        """Create a text file of the project, or replace all of it. A person may have to approve it.
 
         Args:
-            path: The file, as seen from the project directory.
-            content: All that shall be in it.
+            path: The file, relative to the project directory.
+            content: The whole new content.
         """
         return _done(lambda: project.write(path, content))
 
@@ -138,7 +138,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
         """List a directory of the project.
 
         Args:
-            path: The directory, as seen from the project directory.
+            path: The directory, relative to the project directory.
         """
         return _done(lambda: project.entries(path))
 
@@ -147,8 +147,8 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
         """Find lines with a text in the files of the project.
 
         Args:
-            text: What to look for, letter by letter; no pattern.
-            path: The directory to search, with all below it.
+            text: The exact text to look for; it is not a pattern.
+            path: The directory to search, with everything below it.
             names: A pattern for the names of files, such as *.py.
         """
         try:
@@ -158,7 +158,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
 
     @tools.tool_plain
     async def memory_set(name: str, value: str) -> str:
-        """Remember something about this project for later tasks; it replaces what had the same name.
+        """Remember something about this project for later tasks; this replaces an earlier value of that name.
 
         Args:
             name: What it is called.

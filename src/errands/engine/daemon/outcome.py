@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.engine.notices.outbox import clipped, enqueue
+from errands.engine.notices.outbox import PHRASE, clipped, enqueue
 from errands.engine.triggers.debounce import drop_signals, has_waiting
 from errands.model.action import Prompt
 from errands.model.agent.session import Exchange, session_name
@@ -121,13 +121,16 @@ class OutcomeWriter:
         summary: str | None,
         now: datetime,
     ) -> None:
-        answer = None if exchange is None else exchange.answer
+        more: dict[str, str] = {}
+        if exchange is not None and exchange.answer is not None:
+            more["answer"] = cut(exchange.answer, STORED)
+        if exchange is not None and run.cause == "resume":  # the answer is to this, not to the first prompt
+            more["command"] = clipped(exchange.text, PHRASE)
         # A caller that blocks until the answer is there has a moment to confirm that it arrived.
         enqueue(
             self._store, task, run.id, outcome.run_state, state=outcome.run_state, error=outcome.error,
             exit_code=ending.code, signal=ending.signal, summary=summary, elapsed=ending.elapsed,
-            more={} if answer is None else {"answer": cut(answer, STORED)},
-            now=now, not_before=now + AWAITED if self._is_awaited(task, run, exchange) else None,
+            more=more, now=now, not_before=now + AWAITED if self._is_awaited(task, run, exchange) else None,
         )  # fmt: skip
 
     def _is_awaited(self, task: Task, run: Run, exchange: Exchange | None) -> bool:

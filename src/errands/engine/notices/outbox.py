@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
+PHRASE = 200  # characters of a description or a command in a notice
+
+
 def enqueue(
     store: Store,
     task: Task | View,
@@ -44,8 +47,8 @@ def enqueue(
             "task": task.id,
             "run": run_id,
             "state": state,
-            "description": clipped(task.description, 200),
-            "command": clipped(task.command, 200),
+            "description": clipped(task.description, PHRASE),
+            "command": clipped(task.command, PHRASE),
             "exit_code": exit_code,
             "signal": signal,
             "error": None if error is None else clipped(error, 400),

@@ -219,7 +219,9 @@ class Submitter:
             kept.add(self._environments.digest)
         reasons: Sequence[Reason] = judgement.reasons
         if draft.propose and not reasons:
-            reasons = (Reason(text="is proposed; it seems harmless", kind="proposal", undo="yes"),)
+            reasons = (
+                Reason(text="is a suggestion; nothing in it looks harmful", kind="proposal", undo="yes"),
+            )
         # A recurring task is asked about before it has a run: the question is about its first.
         question = self._note(task, 1 if run is None else run.number, reasons, way, now)
         if run is None:
