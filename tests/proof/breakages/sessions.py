@@ -140,8 +140,8 @@ BREAKAGES = [
         "S7",
         "a caller that does not block is notified with the first words of the response",
         file="engine/daemon/outcome.py",
-        old="cut(answer, STORED)",
-        new="cut(answer, 20)",
+        old="cut(exchange.answer, STORED)",
+        new="cut(exchange.answer, 20)",
         test="scenarios/test_background_task.py::test_resume_completion_notification",
     ),
     Breakage(
