@@ -27,6 +27,17 @@ def test_a_caller_that_is_notified_need_not_poll() -> None:
 
 
 @pytest.mark.spec("N8", "X18")
+@pytest.mark.parametrize("way", ["session", "none"])
+def test_a_task_that_has_ended_by_then_is_not_announced(way: str) -> None:
+    caller = Caller(session="chat", cwd="/", door="mcp", wake=way)
+    ended = view("done", "completed", owner="chat")
+    assert wake(ended, caller, "wait") == f"It has already ended; {ASK}"
+    assert wake(view("proposed", "pending", owner="user"), caller, "wait") == (
+        f"Nothing will tell you when it ends; {ASK}"
+    )
+
+
+@pytest.mark.spec("N8", "X18")
 def test_a_task_of_another_owner_does_not_wake_the_caller() -> None:
     assert said("session") == f"Nothing will tell you when it ends; {ASK}"
 

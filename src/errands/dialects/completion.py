@@ -62,6 +62,8 @@ def _wake(view: View, caller: Caller, ask_with: str) -> str:
     asking = f"ask with {ask_with}."
     if view.notify == "never":
         return f"Its end is reported nowhere, as `notify` is never; {asking}"
+    if view.standing is None and not view.is_live and view.state != "proposed":
+        return f"It has already ended; {asking}"
     end = "it ends" if view.standing is None else "a run of it ends"
     when = f"when {end}" if view.notify == "always" else CONDITIONS[view.notify]
     # A task that is resumed still notifies its owner, who may not be this caller.
