@@ -10,14 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from tests.chaos.breaks import Break
 from tests.chaos.fleet.homes import ChaosHome
 from tests.chaos.fleet.network import Network
 from tests.chaos.fleet.round import SETTLED, Deed, is_over, join, submit, views
-from tests.chaos.fleet.witness import Witness, uptime
+from tests.chaos.fleet.witness import WAKES, Witness, uptime
 from tests.chaos.processes import wait_until
 from tests.postgres import DURABLE, Server
+
+if TYPE_CHECKING:
+    from errands.model.limits import OnLoss
 
 LEASE = 15.0  # seconds: with it a fuse burns after 9 of them, and all is killed after 13
 BATCH = 10  # runs that the home has at each strike
@@ -63,9 +67,11 @@ class _Stage:
     def _starts(self, token: str) -> list[float]:
         return [life.start for life in self.witness.lives if life.token == token]
 
-    def place(self, first: int, seconds: float) -> list[str]:
+    def place(self, first: int, seconds: float, on_loss: OnLoss = "lost") -> list[str]:
         """Have bob run a batch; half of it does not end when it is asked to."""
-        deeds = [Deed(f"deed{first + n}", 0, seconds, 0, 0, stubborn=n % 2 == 0) for n in range(BATCH)]
+        deeds = [
+            Deed(f"deed{first + n}", 0, seconds, 0, 0, on_loss, stubborn=n % 2 == 0) for n in range(BATCH)
+        ]
         engine = self.ada.engine()
         try:
             for deed in deeds:
@@ -87,6 +93,13 @@ class _Stage:
             database="fleet1",
         )
         time.sleep(max(0.0, float(left)))
+
+    def wait_for_state(self, state: str, *, within: float = SETTLED) -> bool:
+        """Wait until the fleet says this about bob; return whether it does."""
+        sql = "select state from fleet.hosts where name = 'bob'"
+        return wait_until(
+            lambda: self.server.execute(sql, database="fleet1") == [(state,)], within=within, every=0.1
+        )
 
     def ends(self, tokens: list[str]) -> dict[str, str]:
         """Wait until ada knows the ends of runs, and return them."""
@@ -124,6 +137,33 @@ def _partition(stage: _Stage, first: int) -> list[Break]:
     return broken + _not(stage, tokens, "failed lost")
 
 
+def _sleep(stage: _Stage, first: int) -> list[Break]:
+    """Let all of bob stand still until it is given up, as a laptop does, and wake its shims last: all ends."""
+    tokens = stage.place(first, FOR_EVER)
+    stage.bob.strike(signal.SIGSTOP)
+    assert stage.wait_for_state("gone"), stage.bob.log
+    stage.bob.strike(signal.SIGCONT, daemon=True, host=True)
+    stage.wait_for_state("up", within=LEASE / 2)
+    stage.bob.strike(signal.SIGCONT)
+    wait_until(lambda: not stage.living(tokens), within=WAKES, every=0.05)
+    return _alive(stage, tokens) + _not(stage, tokens, "failed lost")
+
+
+def _begin_anew(stage: _Stage, first: int) -> list[Break]:
+    """Kill daemon and host process, and start them: what may run again does, and its result is its own."""
+    tokens = stage.place(first, 2 * LEASE, "again")
+    stage.bob.strike(signal.SIGKILL, daemon=True, host=True)
+    stage.wait_for_lease()
+    broken = _alive(stage, tokens)
+    stage.bob.start()
+    broken += _not(stage, tokens, "completed")
+    for token in tokens:
+        lives = [life for life in stage.witness.lives if life.token == token]
+        if [life.code for life in lives] != [None, 0]:
+            broken.append(Break("F3", f"{token} should have been killed once and done once: {lives}"))
+    return broken
+
+
 def _kill_daemon(stage: _Stage, first: int) -> list[Break]:
     """Kill the daemon alone: the next one goes on with every run."""
     tokens = stage.place(first, LEASE)
@@ -154,6 +194,8 @@ def _restart(stage: _Stage, first: int) -> list[Break]:
 CHECKS: dict[str, Callable[[_Stage, int], list[Break]]] = {
     "kill of daemon and host process": _kill_both,
     "partition": _partition,
+    "sleep": _sleep,
+    "loss of what may run again": _begin_anew,
     "kill of the daemon": _kill_daemon,
     "restart of PostgreSQL": _restart,
 }

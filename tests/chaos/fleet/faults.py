@@ -14,6 +14,7 @@ from tests.chaos.fleet.network import Network
 from tests.postgres import Server
 
 Fault = Callable[[random.Random], None]
+FORGOTTEN = 200  # commits that a failover loses
 
 
 class Faults:
@@ -26,6 +27,7 @@ class Faults:
         self._network = network
         self._server = server
         self._pace = pace
+        self.forgotten: list[int] = []  # how many commits each failover lost
         self.all: dict[str, Fault] = {
             "kill host process": lambda dice: self._kill(dice, host=True),
             "kill daemon": lambda dice: self._kill(dice, daemon=True),
@@ -79,10 +81,18 @@ class Faults:
         self._server.start()
 
     def _fail_over(self, dice: random.Random) -> None:
-        """Lose what was committed in the last moment."""
+        """Lose the last commits: at least 200 of them, unless the fleet makes fewer in a minute."""
         self._server.back_up()
+        before, limit = self._commits(), time.monotonic() + 60 * self._pace
         self._wait(dice.choice((1, 5)))
+        while self._commits() - before < FORGOTTEN and time.monotonic() < limit:
+            time.sleep(0.05)
+        self.forgotten.append(self._commits() - before)
         self._server.fail_over()
+
+    def _commits(self) -> int:
+        """Return how many transactions have written anything."""
+        return int(self._server.execute("select pg_snapshot_xmax(pg_current_snapshot())::text::bigint")[0][0])
 
     def _step_home(self, dice: random.Random) -> None:
         """Set the clock of a home an hour ahead or back; the next jump may correct it."""

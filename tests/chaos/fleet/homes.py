@@ -78,15 +78,13 @@ class ChaosHome:
         _send(found, number)
 
     def processes(self) -> dict[int, str]:
-        """Return every process of the home: daemon, host, or other."""
+        """Return every process of the home, shims and commands included: daemon, host, or other."""
         facts = daemon_facts(self.home)
-        mark = f"ERRANDS_HOME={self.home.path}".encode()
         found = {}
-        for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
-            if mark in _read(pid, "environ").split(b"\0"):
-                is_host = b"run_host" in _read(pid, "cmdline")
-                is_daemon = facts is not None and pid == int(facts["pid"])
-                found[pid] = "daemon" if is_daemon else "host" if is_host else "other"
+        for pid in self._network.pids(self.name):
+            is_host = b"run_host" in _read(pid, "cmdline")
+            is_daemon = facts is not None and pid == int(facts["pid"])
+            found[pid] = "daemon" if is_daemon else "host" if is_host else "other"
         return found
 
     def step_clock(self, seconds: float) -> None:

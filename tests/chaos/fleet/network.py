@@ -40,6 +40,13 @@ class Network:
         """Return the words that start a command on a host."""
         return ("ip", "netns", "exec", self._namespace(name))
 
+    def pids(self, name: str) -> list[int]:
+        """List the processes of a host."""
+        done = subprocess.run(
+            ["ip", "netns", "pids", self._namespace(name)], capture_output=True, text=True, check=True
+        )
+        return [int(pid) for pid in done.stdout.split()]
+
     def unplug(self, name: str) -> None:
         """Take the link of a host down."""
         self._in_router("link", "set", self._link(name), "down")

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
@@ -26,11 +27,15 @@ from tests.chaos.fleet.witness import Life, Witness
 from tests.chaos.processes import wait_until
 from tests.postgres import DURABLE, Server
 
+if TYPE_CHECKING:
+    from errands.model.limits import OnLoss
+
 DEED = str(Path(__file__).with_name("deed.sh"))
 NAMES = ("ada", "bob", "cem", "dot")
 LEASE = 6.0  # seconds; users have five times as much
 PACE = LEASE / 30
 SETTLED = 300.0
+MOST_LOSSES = 3  # executions of one run that may be begun anew
 _ENDED = ("completed", "failed", "cancelled", "skipped")
 
 
@@ -41,12 +46,17 @@ class Played:
     faults: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     lives: int = 0
+    forgotten: list[int] = field(default_factory=list)
 
     def line(self) -> str:
         ends = ", ".join(f"{count} {what}" for what, count in sorted(self.ends.items()))
         verdict = f"{len(self.breaks)} broken promises" if self.breaks else "kept every promise"
         count = sum(self.faults.values())
-        return f"seed {self.seed}: {count} faults, {self.lives} executions, {ends}: {verdict}"
+        lost = f", {sum(self.forgotten)} commits lost in {len(self.forgotten)} failovers" * bool(self.forgotten)
+        kinds = ", ".join(f"{number} {name}" for name, number in sorted(self.faults.items()))
+        return (
+            f"seed {self.seed}: {count} faults ({kinds}){lost}, {self.lives} executions, {ends}: {verdict}"
+        )
 
 
 @dataclass
@@ -56,6 +66,7 @@ class Deed:
     seconds: float
     code: int
     retries: int
+    on_loss: OnLoss = "lost"
     stubborn: bool = False  # it ignores SIGTERM
 
 
@@ -83,9 +94,10 @@ def play(
             homes = [ChaosHome(base, name, network, url, clock=clocks) for name in NAMES]
             join(homes, server, mutant=mutant)
             deeds = [_deed(dice, number) for number in range(tasks)]
-            known = Faults(homes, network, server, pace=PACE, clocks=clocks).all
-            chosen = {name: fault for name, fault in known.items() if not only or name in only}
+            known = Faults(homes, network, server, pace=PACE, clocks=clocks)
+            chosen = {name: fault for name, fault in known.all.items() if not only or name in only}
             _storm(deeds, chosen, homes, witness, played, dice, faults)
+            played.forgotten = known.forgotten
             _judge(deeds, homes, witness, played)
         finally:
             for home in homes:
@@ -132,6 +144,7 @@ def _deed(dice: random.Random, number: int) -> Deed:
         seconds=dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)),
         code=dice.choice((0, 0, 0, 3)),
         retries=dice.choice((0, 0, 2)),
+        on_loss=dice.choice(("lost", "lost", "again")),
     )
 
 
@@ -179,7 +192,7 @@ def submit(engine: Engine, deed: Deed, witness: Witness, *, host: str = LABEL) -
     engine.submit(
         Draft(
             command=tuple(words), name=deed.token, key=deed.token, cwd="/", host=host, owner="ann",
-            notify="always", retries=deed.retries,
+            notify="always", retries=deed.retries, on_loss=deed.on_loss,
         )
     )  # fmt: skip
 
@@ -228,11 +241,11 @@ def _judge_deed(
     end = f"{view.state} {runs[-1].failure or ''}".strip()
     played.ends[end] += 1
     what = f"{deed.token} ({view.id}, {end}, {len(runs)} runs)"
-    if len(lives) > len(runs):
+    if len(lives) > len(runs) * (MOST_LOSSES if deed.on_loss == "again" else 1):
         breaks.append(Break("F3", f"{what} was started {len(lives)} times: {lives}"))
     ordered = sorted(lives, key=lambda life: life.start)
     for before, after in itertools.pairwise(ordered):
-        if before.end is None or before.end > after.start:
+        if before.ran_after(after.start):
             breaks.append(Break("F3", f"{what} ran twice at once: {before}, {after}"))
     for run in runs:
         wanted = 1 if run is runs[-1] else 0  # a failure that is tried again is not reported

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at the living
+WAKES = 2.0  # seconds in which what stood still is ended, on a busy machine
 
 
 @dataclass
@@ -19,6 +20,16 @@ class Life:
     start: float
     code: int | None = None
     end: float | None = None
+    awake: float | None = None  # when it was last seen to go on after it stood still
+
+    def ran_after(self, moment: float) -> bool:
+        """Return whether it went on after a moment.
+
+        A machine that stood still as a whole wakes with its runs: their shims end them as the first thing.
+        """
+        if self.end is None:
+            return True
+        return self.end > (moment if self.awake is None else max(moment, self.awake + WAKES))
 
 
 class Witness:
@@ -53,8 +64,11 @@ class Witness:
             self._read += len(line)
             self._note(*line.decode().split())
         for life in self.living():
-            if not _lives(life):
+            state = _state(life)
+            if state in "ZX":
                 life.end = uptime()
+            elif state == "T":
+                life.awake = uptime()
 
     def _note(self, word: str, token: str, pid: str, now: str, code: str) -> None:
         if word == "start":
@@ -70,10 +84,11 @@ def uptime() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def _lives(life: Life) -> bool:
+def _state(life: Life) -> str:
+    """Return the state of its process as the kernel names it; X if there is none."""
     try:
         words = Path(f"/proc/{life.pid}/cmdline").read_bytes()
         state = Path(f"/proc/{life.pid}/stat").read_text().rpartition(") ")[2][:1]
     except OSError:
-        return False
-    return life.token.encode() in words.split(b"\0") and state not in "ZX"
+        return "X"
+    return state if life.token.encode() in words.split(b"\0") else "X"

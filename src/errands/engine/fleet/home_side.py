@@ -101,6 +101,8 @@ class HomeSide:
         self._note_losses(running, {view.key for view in results})
         for view in results:
             if view.key in running:
+                if view.state == "doubted":
+                    continue  # it is offered again with the next renewal
                 await self._record(view, *running[view.key])
             elif view.state == "ended":
                 recorded.append(view.key)

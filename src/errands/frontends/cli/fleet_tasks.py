@@ -84,7 +84,7 @@ class FleetTasks:
             if arguments.json:
                 return self._print_piece(run, piece)
             try:
-                if run.state in ("queued", "offered"):
+                if run.state in ("queued", "offered", "doubted"):
                     self._context.note(f"{run.task} has not started: it waits for {line(run.selector)}")
                 if arguments.tail is not None:
                     output.show(piece)

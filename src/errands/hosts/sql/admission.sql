@@ -9,10 +9,23 @@ create or replace function fleet.enter() returns void language sql as $$
     select pg_advisory_xact_lock_shared(7203331, 1)
 $$;
 
+-- Take back what no host has, because the server may have lost that it was taken, and even that it ended: nobody takes
+-- it before its home has said that it still wants it.
+create or replace function fleet.doubt() returns void language plpgsql as $$
+begin
+    perform procrastinate_cancel_job_v1(job, false, true) from fleet.runs where state = 'offered' and job is not null;
+    update fleet.lanes l set used = used - (
+        select count(*) from fleet.runs r where r.lane = l.name and r.state = 'offered'
+    );
+    update fleet.runs set state = 'doubted', job = null where state in ('queued', 'offered');
+end
+$$;
+
 -- Return the clock, and note that the server was restarted, or replaced by one that may have lost the last commits.
 create or replace function fleet.settle() returns fleet.clock language plpgsql as $$
 declare
     c fleet.clock;
+    d fleet.clock;
     here text := substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8);
     since timestamptz := pg_postmaster_start_time();
 begin
@@ -30,7 +43,11 @@ begin
                 when c.timeline is distinct from here and c.timeline is not null then clock_timestamp() + quiet
                 else settling_until
             end
-        returning * into c;
+        returning * into d;
+        if d.settling_until is distinct from c.settling_until then
+            perform fleet.doubt();
+        end if;
+        return d;
     end if;
     return c;
 end

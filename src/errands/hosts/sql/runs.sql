@@ -16,21 +16,22 @@ begin
     perform fleet.enter();
     c := fleet.settle();
     if had_host and new_policy = 'lost' then
-        -- If it is unknown here, the server lost that a host took it. While the fleet settles that host can say so;
-        -- after that nobody knows how it ended, and it must not run a second time.
+        -- If it is unknown or doubted here, the server lost that a host took it. While the fleet settles that host can
+        -- say so; after that nobody knows how it ended, and it must not run a second time.
         if clock_timestamp() >= c.settling_until then
             insert into fleet.runs
                 (number, home, key, task, selector, lane, priority, policy, body, state, ended, outcome)
             values (
                 wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body,
                 'ended', clock_timestamp(), jsonb_build_object('lost', 'the fleet''s database lost track of it')
-            ) on conflict (home, key) do nothing;
+            ) on conflict (home, key) do update
+            set state = 'ended', ended = excluded.ended, outcome = excluded.outcome where runs.state = 'doubted';
         end if;
         return wanted;
     end if;
     insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
     values (wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body)
-    on conflict (home, key) do nothing;
+    on conflict (home, key) do update set state = 'queued' where runs.state = 'doubted';
     if found then
         -- Whatever else waits was offered as far as there is room.
         perform fleet.admit(new_selector, new_lane);
@@ -58,7 +59,7 @@ declare
 begin
     perform fleet.enter();
     select * into r from fleet.runs where home = its_home and key = its_key for update;
-    if r.state in ('queued', 'offered') then
+    if r.state in ('queued', 'offered', 'doubted') then
         if r.job is not null then
             perform procrastinate_cancel_job_v1(r.job, false, true);
         end if;
@@ -187,9 +188,10 @@ begin
             return next its_number;
         elsif r.state = 'taken' and r.host = its_host and r.attempt = its_attempt then
             update fleet.runs set epoch = its_epoch where number = its_number;
-        elsif r.state in ('queued', 'offered') and r.attempt < its_attempt and clock_timestamp() < c.settling_until
+        elsif r.state in ('queued', 'offered', 'doubted') and r.attempt < its_attempt
+            and clock_timestamp() < c.settling_until
         then
-            if r.state = 'queued' then
+            if r.state <> 'offered' then
                 -- It runs already, whether its lane has room or not.
                 perform pg_advisory_xact_lock(7203331, 2);
                 update fleet.lanes set used = used + 1 where name = r.lane;
@@ -214,7 +216,8 @@ create or replace view fleet.placements as
     left join fleet.hosts h on h.id = r.host;
 
 create or replace function fleet.results(its_home text) returns setof fleet.placements language sql stable as $$
-    select * from fleet.placements where home = its_home and state in ('taken', 'ended') and not acked order by place
+    select * from fleet.placements where home = its_home and state in ('taken', 'ended', 'doubted') and not acked
+    order by place
 $$;
 
 -- Note that a home has recorded these ends, and which of their tasks go on after them.

@@ -54,7 +54,7 @@ create table fleet.runs (
     priority integer not null,
     policy text not null check (policy in ('lost', 'again')),
     body jsonb not null,
-    state text not null default 'queued' check (state in ('queued', 'offered', 'taken', 'ended')),
+    state text not null default 'queued' check (state in ('queued', 'offered', 'taken', 'ended', 'doubted')),
     attempt integer not null default 0,
     host text,
     epoch bigint,
@@ -74,7 +74,7 @@ create table fleet.runs (
 create index queued_runs on fleet.runs (selector, lane, priority, place) where state = 'queued';
 create index offered_runs on fleet.runs (selector) where state = 'offered';
 create index taken_runs on fleet.runs (host) where state = 'taken';
-create index results on fleet.runs (home) where state in ('taken', 'ended') and not acked;
+create index results on fleet.runs (home) where state in ('taken', 'ended', 'doubted') and not acked;
 create index kept_runs on fleet.runs (ended) where acked;
 create index runs_by_place on fleet.runs (place);
 create index runs_by_task on fleet.runs (task collate "C");

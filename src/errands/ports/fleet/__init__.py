@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     # What happens to a run whose host is given up: it is lost, visibly, or another host runs it again.
     LossPolicy = OnLoss
-    PlacedState = Literal["queued", "offered", "taken", "ended"]
+    # Doubted is what no host had when the fleet lost its last commits, until its home offers it again.
+    PlacedState = Literal["queued", "offered", "taken", "ended", "doubted"]
     HostState = Literal["up", "draining", "gone"]
     Wish = Literal["cancel"]
 
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
             """End a run: at once if no host has it yet, else its host is told. Unknown ones are ignored."""
 
         async def results(self, home: str) -> list[PlacedView]:
-            """List the runs of a home that started or ended, as long as their end is not acknowledged."""
+            """List the runs of a home that started, ended or are doubted, until their end is acknowledged."""
 
         async def acknowledge(self, home: str, keys: Sequence[str], *, continued: Sequence[str] = ()) -> None:
             """Note that the home has recorded these ends; the fleet may forget them.
