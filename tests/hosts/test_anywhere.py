@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from errands.model.record import evolve
+from errands.ports.fleet import Reply
 from tests.hosts.fleets import HOME, Fleet, placed
 
 pytestmark = pytest.mark.spec("X12")
@@ -53,11 +54,11 @@ async def test_a_request_is_made_once_and_answered_once(fleet: Fleet) -> None:
     assert await fleet.fleet.requests("another") == []
     assert await fleet.fleet.reply_to(first) is None
 
-    await fleet.fleet.reply("another", first, "not yours")
+    await fleet.fleet.reply("another", first, Reply(refusal="not yours"))
     assert await fleet.fleet.reply_to(first) is None
-    await fleet.fleet.reply(HOME, first, "")
-    await fleet.fleet.reply(HOME, first, "too late")
+    await fleet.fleet.reply(HOME, first, Reply(result="a"))
+    await fleet.fleet.reply(HOME, first, Reply(refusal="too late"))
 
-    assert await fleet.fleet.reply_to(first) == ""
+    assert await fleet.fleet.reply_to(first) == Reply(result="a")
     assert await fleet.fleet.requests(HOME) == []
     assert await fleet.fleet.request(HOME, "task-1", "cancel", author="desk", body={}) != first

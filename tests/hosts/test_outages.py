@@ -91,7 +91,35 @@ async def test_after_a_failover_nobody_takes_or_gives_up_until_hosts_have_said_w
     orders = await two.renew()
     assert orders is not None
     assert not orders.settling
+    # Whether its home still wants what nobody had is for its home to say.
+    assert await two.take(offered) is None
+    assert await two.take_next() == []
+    assert await fleet.fleet.offer(placed("b")) == offered
     assert await two.take(offered)
+    assert fleet.lanes_are_right()
+
+
+async def test_after_a_failover_what_has_ended_since_does_not_begin_again(
+    fleet: Fleet, server: Server
+) -> None:
+    one = await fleet.host("one")
+    await fleet.fleet.set_lane("default", 1)
+    for key in ("a", "b", "c"):
+        await fleet.fleet.offer(placed(key))
+    # All this is what the new server remembers; meanwhile "a" and "b" had ended, and their home knows.
+    await asyncio.to_thread(server.fork_history)
+    await fleet.live(45, one)
+
+    assert await one.take_next() == []
+    assert {view.key: view.state for view in await fleet.fleet.results(HOME)} == dict.fromkeys("abc", "doubted")
+    assert fleet.lanes_are_right()
+
+    await fleet.fleet.cancel(HOME, "a", grace=1)
+    await fleet.fleet.offer(placed("b", had_host=True))  # it ran, and nobody knows how it ended
+    await fleet.fleet.offer(placed("c"))
+    ends = {view.key: view.outcome for view in await fleet.fleet.results(HOME)}
+    assert ends == {"a": {"stop": "cancel"}, "b": {"lost": "the fleet's database lost track of it"}}
+    assert [taken.key for taken in await one.take_next()] == ["c"]
     assert fleet.lanes_are_right()
 
 

@@ -111,17 +111,62 @@ def test_a_task_that_is_tried_again_is_awaited_to_its_last_try(
     assert laptop.wait(task) == 0
 
 
-def test_a_task_that_waits_for_approval_says_where_it_is_approved(laptop: FleetHome, desk: FleetHome) -> None:
-    task = laptop.say("run", "--quiet", "--host", "big", "--", "sh", "-c", "echo $PPID > asked").split()[-1]
-
+@pytest.fixture
+def asked(laptop: FleetHome) -> str:
+    """A task of the laptop about which its host has asked."""
+    line = "echo $PPID > asked; echo done"
+    task = laptop.say("run", "--quiet", "--host", "big", "--", "sh", "-c", line).split()[-1]
     laptop.until(task, "proposed")
+    return task
 
-    done = desk.run("wait", task)
 
-    assert done.returncode == 4
-    assert f"laptop: errands approve {task}" in done.stdout
-    desk.say("cancel", task)
-    assert laptop.until(task, "cancelled")
+@pytest.mark.spec("A10")
+def test_a_third_home_approves_what_a_host_asked_about(
+    laptop: FleetHome, desk: FleetHome, asked: str
+) -> None:
+    waited = desk.run("wait", asked)
+    assert waited.returncode == 4
+    assert f"errands approve {asked}" in waited.stdout
+    assert "echo $PPID > asked" in desk.say("show", asked)
+
+    done = desk.run("approve", "--wait", asked)
+
+    assert done.returncode == 0, done.stderr
+    assert laptop.wait(asked) == 0
+    approver = laptop.view(asked)["approved_by"]
+    assert approver.endswith("(desk)"), approver
+    assert desk.say("logs", asked) == "done\n"
+    again = desk.run("approve", asked)
+    assert again.returncode != 0
+    assert "nothing is asked about it" in again.stderr
+
+
+def test_a_third_home_rejects_what_a_host_asked_about(laptop: FleetHome, desk: FleetHome, asked: str) -> None:
+    assert "it will not start" in desk.say("reject", asked, "--note", "not today")
+
+    assert "not today" in laptop.until(asked, "rejected")["error"]
+    late = desk.run("approve", asked)
+    assert late.returncode != 0
+    assert "already rejected" in late.stderr
+
+
+@pytest.mark.spec("A10")
+def test_a_command_inside_a_run_cannot_approve_through_the_fleet(
+    laptop: FleetHome, desk: FleetHome, asked: str
+) -> None:
+    words = " ".join(desk.words("approve", asked))
+    inner = desk.say("run", "--quiet", "--yes", "--", "sh", "-c", f"{words}; echo code $?").split()[-1]
+    desk.wait(inner)
+
+    assert "cannot consent" in desk.say("logs", inner)
+    assert laptop.view(asked)["state"] == "proposed"
+
+
+def test_a_third_home_cancels_a_task_that_waits_for_approval(
+    laptop: FleetHome, desk: FleetHome, asked: str
+) -> None:
+    desk.say("cancel", asked)
+    assert laptop.until(asked, "cancelled")
 
 
 def test_the_result_is_known_while_the_laptop_is_asleep(

@@ -22,6 +22,7 @@ from errands.ports.fleet import (
     Orders,
     Piece,
     PlacedView,
+    Reply,
     Request,
     Stop,
     Taken,
@@ -246,23 +247,24 @@ class PostgresFleet(AgentCalls):
         found = await self._connections.records("select * from fleet.find(%s)", (beginning,))
         return [FoundRun(**row) for row in found]
 
-    async def request(self, home: str, task: str, wish: Wish, *, author: str, body: Mapping[str, Any]) -> int:
-        return int(
-            await self._connections.one(
-                "select fleet.request(%s, %s, %s, %s, %s)", home, task, wish, Jsonb(dict(body)), author
-            )
-        )
+    async def request(
+        self, home: str, task: str, wish: Wish, *, author: str, body: Mapping[str, Any], token: str = ""
+    ) -> int:
+        values = (home, task, wish, token, Jsonb(dict(body)), author)
+        return int(await self._connections.one("select fleet.request(%s, %s, %s, %s, %s, %s)", *values))
 
-    async def reply_to(self, request: int) -> str | None:
-        found: str | None = await self._connections.one("select fleet.reply_to(%s)", request)
-        return found
+    async def reply_to(self, request: int) -> Reply | None:
+        ((refusal, result),) = await self._connections.rows("select * from fleet.reply_to(%s)", request)
+        return None if refusal is None else Reply(refusal=refusal, result=result)
 
     async def requests(self, home: str) -> list[Request]:
         found = await self._connections.records("select * from fleet.requests_of(%s)", (home,))
         return [Request(**row) for row in found]
 
-    async def reply(self, home: str, request: int, reply: str) -> None:
-        await self._connections.rows("select fleet.reply(%s, %s, %s)", home, request, reply)
+    async def reply(self, home: str, request: int, reply: Reply) -> None:
+        await self._connections.rows(
+            "select fleet.reply(%s, %s, %s, %s)", home, request, reply.refusal, reply.result
+        )
 
     async def placed(self, *, limit: int) -> list[PlacedView]:
         return _views(await self._connections.rows(f"select {_VIEW} from fleet.placed(%s)", limit))

@@ -14,7 +14,7 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 1
+VERSION = 2
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
@@ -28,7 +28,20 @@ _FUNCTIONS = (
     "rights.sql",
 )
 # What a version changed in the tables of the one before; its functions simply replace those before.
-_UPGRADES: dict[int, str] = {}
+_UPGRADES: dict[int, str] = {
+    2: """
+    alter table fleet.runs drop constraint runs_state_check;
+    alter table fleet.runs add check (state in ('queued', 'offered', 'taken', 'ended', 'doubted'));
+    drop index fleet.results;
+    create index results on fleet.runs (home) where state in ('taken', 'ended', 'doubted') and not acked;
+    alter table fleet.requests drop constraint requests_wish_check;
+    alter table fleet.requests add check (wish in ('cancel', 'approve', 'reject', 'resume', 'keep'));
+    alter table fleet.requests add token text not null default '', add result text not null default '';
+    drop index fleet.open_requests;
+    create unique index requests_by_token on fleet.requests (home, task, wish, token) where reply is null;
+    drop function fleet.request, fleet.requests_of, fleet.reply, fleet.reply_to;
+    """,
+}
 _LOCK = 7203331
 
 

@@ -78,10 +78,10 @@ BREAKAGES = [
     Breakage(
         "L21",
         "a request of another home is answered and not carried out",
-        file="engine/fleet/home_side.py",
-        old='            self._engine.cancel([task.id], by=f"{FLEET} {request.author}")\n',
-        new="",
-        test="scenarios/test_hosts_anywhere.py::test_a_task_that_waits_for_approval_says_where_it_is_approved",
+        file="engine/fleet/requests.py",
+        old='                engine.cancel([task.id], by=f"{FLEET} {request.author}")\n',
+        new="                pass\n",
+        test="scenarios/test_hosts_anywhere.py::test_a_third_home_cancels_a_task_that_waits_for_approval",
     ),
     Breakage(
         "X12",

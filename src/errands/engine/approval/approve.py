@@ -52,7 +52,7 @@ _enclosing: list[str] = []
 def approve(
     core: EngineCore, judging: Judge, task_id: str, *, by: str, door: str, scope: Scope, shown: int | None
 ) -> None:
-    _check_may_approve(core, by, door)
+    check_may_approve(core, by, door)
     task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
     question = _question(core, task_id, shown)
     task = store.task(task_id)
@@ -130,7 +130,7 @@ def leave_walls(
     scope: Scope = "once",
 ) -> None:
     """Approve a task that failed in its sandbox: it runs again without one; a recurring task from now on."""
-    _check_may_approve(core, by, door)
+    check_may_approve(core, by, door)
     if scope != "once":
         raise BadValue(f"{task_id} failed in its sandbox; an approval of that is for this task alone")
     task, now = core.store.task(task_id), core.clock.now()
@@ -280,7 +280,8 @@ def refuse_inside_a_run(
         raise NotAPerson(f"inside run {_enclosing[0]} a process cannot consent; {advice}")
 
 
-def _check_may_approve(core: EngineCore, by: str, door: str) -> None:
+def check_may_approve(core: EngineCore, by: str, door: str) -> None:
+    """Refuse an approval by anyone but a person, or by a program that may not pass --yes."""
     _check_person(core, by, door)
     if is_unattended(by, door) and not core.config.approval.yes:
         # A process that may not pass --yes may not propose and approve either.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from errands.engine.approval.questions import ask
 from errands.engine.fleet.agent_report import EVENTS, reasons_of
+from errands.engine.fleet.far_task import question_mark
 from errands.model.action import Prompt
 from errands.model.agent.session import Session, remote_session
 from errands.model.record import evolve
@@ -132,5 +133,4 @@ class AgentMirror:
 
 
 def _mark(view: PlacedView, question: int | str) -> str:
-    """Name a question of a host, in place of the digest that it is bound to there."""
-    return f"{view.number}:{view.attempt}:{question}"
+    return question_mark(view.number, view.attempt, question)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from errands.model.ending import Cancelled, Ending, Exited, Interrupted, Killed, LimitExceeded, Lost
 from errands.model.errors import Ambiguous, IllegalMove, unknown_task
+from errands.model.record import record
 from errands.model.text.naming import is_id
 from errands.model.view import NO_RESULT, NOT_APPROVED, STILL_LIVE, STOPPED
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.states import RunState
-    from errands.ports.fleet import Fleet, FoundRun
+    from errands.ports.fleet import Fleet, FoundRun, Wish
 
 FOLLOWED = 60.0  # seconds for which output is asked for at a time
 _NUMBERS = ("code", "signal")
@@ -118,6 +119,39 @@ def is_over(run: FoundRun) -> bool:
     return may_go_on == "never" or (may_go_on == "failed" and word(run) != "failed")
 
 
+@record
+class Asked:
+    """What a person has to decide about a task: `token` names the question, `texts` say why it is asked."""
+
+    token: str
+    texts: tuple[str, ...]
+
+
+def asked(run: FoundRun) -> Asked | None:
+    """Return the question about a task, or the first one about calls of its agent."""
+    if run.outcome is not None:
+        if "ask" not in run.outcome:
+            return None
+        import json
+
+        reasons = json.loads(str(run.outcome["ask"]))
+        return Asked(token=str(run.outcome.get("digest", "")), texts=_texts(reasons))
+    for question in run.view.get("questions", ()):
+        return Asked(
+            token=question_mark(run.number, run.attempt, question["id"]), texts=_texts(question["reasons"])
+        )
+    return None
+
+
+def _texts(reasons: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(str(each["text"]) for each in reasons)
+
+
+def question_mark(number: int, attempt: int, question: int | str) -> str:
+    """Name a question of a host, in place of the digest that it is bound to there."""
+    return f"{number}:{attempt}:{question}"
+
+
 async def output(fleet: Fleet, run: FoundRun, start: int = 0) -> list[tuple[int, bytes]]:
     """Return what a run printed after `start`, as far as the fleet has it, without overlaps."""
     found, position = [], start
@@ -127,6 +161,17 @@ async def output(fleet: Fleet, run: FoundRun, start: int = 0) -> list[tuple[int,
             found.append((max(piece.start, position), content))
             position = found[-1][0] + len(content)
     return found
+
+
+async def answer(
+    fleet: Fleet, run: FoundRun, wish: Wish, *, author: str, body: Mapping[str, Any]
+) -> tuple[Asked, int]:
+    """Ask the home of a task to count this as an answer; return the question and the request's number."""
+    question = asked(run)
+    if question is None:
+        raise IllegalMove(f"{run.task} is {word(run)}; nothing is asked about it")
+    number = await fleet.request(run.home, run.task, wish, author=author, body=body, token=question.token)
+    return question, number
 
 
 async def cancel(fleet: Fleet, run: FoundRun, *, author: str) -> int:
@@ -159,7 +204,9 @@ def _run_state(found: Ending) -> RunState:
 
 
 def commands(body: Mapping[str, Any]) -> str:
-    """Return the commands of a run, as they would be typed."""
+    """Return the commands of a run, as they would be typed, or what an agent is asked."""
+    if "prompt" in body:
+        return str(body["prompt"])
     from errands.model.action import written
 
     lines: Sequence[list[str] | str] = body.get("commands", ())

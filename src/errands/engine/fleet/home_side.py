@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from errands.engine.fleet.agent_mirror import AgentMirror
 from errands.engine.fleet.far_task import FOLLOWED
 from errands.engine.fleet.placed_run import Asked, key_of, placed
+from errands.engine.fleet.requests import carry_out
 from errands.engine.log_header import log_header
 from errands.model.action import Prompt
 from errands.model.agent.session import remote_place
-from errands.model.approval import FLEET
-from errands.model.errors import ErrandsError, NotFound, StoreError
+from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.ports.fleet import placement
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.fleet import Fleet, PlacedView, Request
+    from errands.ports.fleet import Fleet, PlacedView
     from errands.ports.fleet.membership import Membership
 
     class Mirror(Protocol):
@@ -128,21 +128,8 @@ class HomeSide:
         if now < self._next_requests:
             return
         for request in await self._fleet.requests(self._me.id):
-            await self._fleet.reply(self._me.id, request.number, self._carry_out(request))
+            await self._fleet.reply(self._me.id, request.number, carry_out(self._engine, request))
         self._next_requests = now + REQUESTS
-
-    def _carry_out(self, request: Request) -> str:
-        """Do what another home asks for; return why not, or the empty text."""
-        try:
-            task = self._engine.task(request.task)
-            if not task.host:
-                return f"{request.task} is not placed on another host, so only its own home can do that"
-            self._engine.cancel([task.id], by=f"{FLEET} {request.author}")
-        except StoreError:
-            raise
-        except ErrandsError as error:
-            return str(error)
-        return ""
 
     async def _offer(self, task: Task, run: Run) -> None:
         where = placement.read(self._engine.home.run(run.id))

@@ -1,4 +1,4 @@
-"""Tasks of other homes: show, logs, wait and cancel for an id that is unknown here but known to the fleet.
+"""Tasks of other homes: the verbs for an id that is unknown here but known to the fleet.
 
 Only a home that belongs to a fleet comes here, and only for such an id, so nobody else pays for it.
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from errands.engine.fleet import far_task, member
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import Usage
+from errands.model.approval import chosen_scope
 from errands.model.errors import FleetUnreachable, IllegalMove, UnknownTask
 from errands.model.text.duration import spoken
 from errands.model.text.mask import Mask
@@ -24,12 +25,12 @@ from errands.ports.output import Piece
 from errands.text import facts, rule, state_cell
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
     from typing import Any, TypeVar
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
-    from errands.ports.fleet import Fleet, FoundRun
+    from errands.ports.fleet import Fleet, FoundRun, Reply, Wish
 
     T = TypeVar("T")
 
@@ -132,7 +133,106 @@ class FleetTasks:
         self._ask(lambda fleet: self._cancel(fleet, far, arguments))
         return cancel_here(list(own.values())) if own else 0
 
+    def approve(self, given: str, arguments: Arguments, *, by: str, door: str) -> int:
+        """Answer what is asked about a task of another home, which counts it for exactly that question."""
+        if arguments.always:
+            raise Usage("a standing approval is given at the home of a task; leave out --always")
+        body = {"by": by, "door": door, "scope": chosen_scope(task=arguments.task, always=False)}
+
+        async def act(fleet: Fleet) -> int:
+            run = await self._find(fleet, given)
+            is_held = run.outcome is not None
+            if not await self._answer(fleet, run, "approve", arguments, body):
+                return 0
+            if arguments.wait:
+                ended = await self._end(fleet, run, None, without=run.key if is_held else "")
+                self._report(ended, arguments)
+                return far_task.exit_code(ended)
+            self._say(run, arguments, f"approved; {self._bold(run.task)} {'starts' if is_held else 'continues'}")
+            return 0
+
+        return self._ask(act)
+
+    def reject(self, given: str, arguments: Arguments, *, by: str, door: str) -> int:
+        if arguments.always or arguments.task:
+            raise Usage("approvals are withdrawn at the home of a task; leave out --always and --task")
+        body = {"by": by, "door": door, "note": arguments.note or ""}
+
+        async def act(fleet: Fleet) -> int:
+            run = await self._find(fleet, given)
+            if await self._answer(fleet, run, "reject", arguments, body):
+                said = "it will not start" if run.outcome is not None else "its agent is told and continues"
+                self._say(run, arguments, f"rejected {self._bold(run.task)}; {said}")
+            return 0
+
+        return self._ask(act)
+
+    def resume(self, given: str, prompt: str, arguments: Arguments) -> int:
+        """Send another prompt to the session of an agent, whose task another home has."""
+        import os
+
+        async def act(fleet: Fleet) -> int:
+            run = await self._find(fleet, given)
+            author, token = member.require(self._context.home).name, os.urandom(8).hex()
+            number = await fleet.request(
+                run.home, run.task, "resume", author=author, token=token, body={"prompt": prompt}
+            )
+            reply = await self._reply(fleet, run, number)
+            if reply is None:
+                return 0
+            if not arguments.wait:
+                self._say(run, arguments, f"asked {self._bold(run.task)} again, as run {line(reply.result)}")
+                return 0
+            ended = await self._end(fleet, run, None, without=run.key)
+            if arguments.json:
+                self._context.print_json({**_flat(ended), "answer": ended.view.get("answer")})
+            elif ended.view.get("answer"):
+                self._context.say(_mask(ended).text(str(ended.view["answer"])).rstrip("\n"))
+            if far_task.word(ended) != "completed":
+                self._report(ended, arguments)
+            return far_task.exit_code(ended)
+
+        return self._ask(act)
+
     # What they need
+
+    async def _answer(
+        self, fleet: Fleet, run: FoundRun, wish: Wish, arguments: Arguments, body: Mapping[str, Any]
+    ) -> bool:
+        """Have a question answered; return False if its home has yet to hear of it."""
+        author = member.require(self._context.home).name
+        question, number = await far_task.answer(fleet, run, wish, author=author, body=body)
+        if not arguments.json and not getattr(arguments, "quiet", False):
+            self._context.note(*(f"  {line(text)}" for text in (far_task.commands(run.body), *question.texts)))
+        return await self._reply(fleet, run, number) is not None
+
+    async def _reply(self, fleet: Fleet, run: FoundRun, number: int) -> Reply | None:
+        """Wait for what the home of a task says; None if it is out of touch, and will do it later."""
+        patience = time.monotonic() + REPLIES
+        async with aclosing(self._looks(fleet, run, run.task)) as looks:
+            async for found in looks:
+                with suppress(FleetUnreachable):
+                    reply = await fleet.reply_to(number)
+                    if reply is not None and reply.refusal:
+                        raise IllegalMove(reply.refusal)
+                    if reply is not None:
+                        return reply
+                    if not found.home_is_up or time.monotonic() >= patience:
+                        home = f"its home {line(found.home_name)}"
+                        self._context.note(f"{home} is out of touch; it does this when it is back")
+                        return None
+        raise AssertionError("the changes of a fleet do not end")
+
+    def _bold(self, text: str) -> str:
+        return self._context.look.paint(text, "bold")
+
+    def _say(self, run: FoundRun, arguments: Arguments, text: str) -> None:
+        if arguments.json:
+            self._context.print_json(_flat(run))
+        elif not getattr(arguments, "quiet", False):
+            self._context.say(text)
+        else:
+            self._context.say(run.task)
 
     def _ask(self, work: Callable[[Fleet], Coroutine[Any, Any, T]]) -> T:
         async def asked() -> T:
@@ -207,11 +307,18 @@ class FleetTasks:
         runs = [await self._find(fleet, each) for each in given]
         return [await self._end(fleet, run, limit) for run in runs]
 
-    async def _end(self, fleet: Fleet, run: FoundRun, limit: float | None) -> FoundRun:
-        """Wait for the end of a task; return its newest run, which is live if the time was over before."""
+    async def _end(
+        self, fleet: Fleet, run: FoundRun, limit: float | None, *, without: str = ""
+    ) -> FoundRun:
+        """Wait for the end of a task; return its newest run, which is live if the time was over before.
+
+        The run with the key `without` is over already, and another one follows it.
+        """
         has_said = False
         async with aclosing(self._looks(fleet, run, run.task)) as looks:
             async for found in looks:
+                if found.key == without:
+                    continue
                 if far_task.is_over(found) or (limit is not None and time.monotonic() >= limit):
                     return found
                 if found.outcome is not None and not found.acked and not found.home_is_up and not has_said:
@@ -243,8 +350,8 @@ class FleetTasks:
             async for found in looks:
                 with suppress(FleetUnreachable):
                     reply = await fleet.reply_to(request)
-                    if reply:
-                        raise IllegalMove(reply)
+                    if reply is not None and reply.refusal:
+                        raise IllegalMove(reply.refusal)
                     is_away = reply is None and (not found.home_is_up or time.monotonic() >= patience)
                     if is_away and not has_ended:
                         await far_task.end(fleet, found)
@@ -269,7 +376,7 @@ class FleetTasks:
             more = " · ".join(filter(None, [where, line(far_task.error_of(run))]))
             context.say(f"{words} · {more}")
             if word == "proposed":
-                context.say(f"approve it at its home {line(run.home_name)}: errands approve {run.task}")
+                context.say(f"it waits for approval: errands approve {run.task}")
 
     def _print_piece(self, run: FoundRun, piece: Piece) -> None:
         self._context.print_json(
@@ -353,14 +460,16 @@ def _flat(run: FoundRun) -> dict[str, Any]:
 
 
 def _pairs(run: FoundRun) -> list[tuple[str, str]]:
-    is_asked = far_task.word(run) == "proposed"
+    asked = far_task.asked(run)
     return [
-        ("command", "\n".join(map(line, far_task.commands(run.body).split("\n")))),
+        ("prompt" if "prompt" in run.body else "command", "\n".join(map(line, far_task.commands(run.body).split("\n")))),
         ("directory", line(str(run.body.get("cwd", "")))),
         ("home", line(run.home_name) + ("" if run.home_is_up else " (out of touch)")),
         ("host", line(run.host) or f"waiting for {line(run.selector)}"),
         ("lane", line(run.lane)),
         ("result", line(far_task.error_of(run))),
         ("ended", "" if run.ended is None else f"{spoken(timedelta(seconds=round(run.ended)))} ago"),
-        ("approve", f"at its home {line(run.home_name)}: errands approve {run.task}" if is_asked else ""),
+        ("answer", "\n".join(map(line, str(run.view.get("answer") or "").split("\n")))),
+        ("asks", "" if asked is None else "\n".join(map(line, asked.texts))),
+        ("approve", "" if asked is None else f"errands approve {run.task}"),
     ]

@@ -18,14 +18,15 @@ create or replace function fleet.find(beginning text) returns table (
 $$;
 
 -- Ask the home that has a task to do something with it, once until it has answered; return the request's number.
-create or replace function fleet.request(its_home text, its_task text, its_wish text, its_body jsonb, its_author text)
-returns bigint language plpgsql as $$
+create or replace function fleet.request(
+    its_home text, its_task text, its_wish text, its_token text, its_body jsonb, its_author text
+) returns bigint language plpgsql as $$
 declare
     found_number bigint;
 begin
-    insert into fleet.requests (home, task, wish, body, author)
-    values (its_home, its_task, its_wish, its_body, its_author)
-    on conflict (home, task, wish) where reply is null do update set body = its_body, author = its_author
+    insert into fleet.requests (home, task, wish, token, body, author)
+    values (its_home, its_task, its_wish, its_token, its_body, its_author)
+    on conflict (home, task, wish, token) where reply is null do update set body = its_body, author = its_author
     returning number into found_number;
     perform fleet.wake(its_home);
     return found_number;
@@ -33,17 +34,20 @@ end
 $$;
 
 create or replace function fleet.requests_of(its_home text)
-returns table (number bigint, task text, wish text, body jsonb, author text) language sql stable as $$
-    select number, task, wish, body, author from fleet.requests where home = its_home and reply is null order by number
+returns table (number bigint, task text, wish text, token text, body jsonb, author text) language sql stable as $$
+    select number, task, wish, token, body, author from fleet.requests where home = its_home and reply is null order by number
 $$;
 
--- Answer a request: with nothing if it was done, else with why not.
-create or replace function fleet.reply(its_home text, its_number bigint, its_reply text) returns void language sql as $$
-    update fleet.requests set reply = its_reply where home = its_home and number = its_number and reply is null
+-- Answer a request: with nothing if it was done, else with why not; and with what came of it.
+create or replace function fleet.reply(its_home text, its_number bigint, its_reply text, its_result text)
+returns void language sql as $$
+    update fleet.requests set reply = its_reply, result = its_result
+    where home = its_home and number = its_number and reply is null
 $$;
 
-create or replace function fleet.reply_to(its_number bigint) returns text language sql stable as $$
-    select reply from fleet.requests where number = its_number
+create or replace function fleet.reply_to(its_number bigint, out reply text, out result text)
+language sql stable as $$
+    select reply, result from fleet.requests where number = its_number
 $$;
 
 -- List the lanes that have a limit over the whole fleet, or runs that are not over.

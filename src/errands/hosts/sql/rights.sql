@@ -46,3 +46,18 @@ begin
 end
 $$;
 revoke all on function fleet.grant_host(text) from public;
+
+-- After an upgrade the roles of hosts may call what is new, too.
+do $$
+declare
+    r record;
+begin
+    for r in
+        select distinct role.rolname as name
+        from pg_namespace n cross join aclexplode(n.nspacl) a join pg_roles role on role.oid = a.grantee
+        where n.nspname = 'fleet' and a.privilege_type = 'USAGE' and a.grantee <> n.nspowner
+    loop
+        perform fleet.grant_host(r.name);
+    end loop;
+end
+$$;

@@ -95,10 +95,12 @@ create table fleet.requests (
     number bigint primary key generated always as identity,
     home text not null,
     task text not null,
-    wish text not null check (wish in ('cancel')),
+    wish text not null check (wish in ('cancel', 'approve', 'reject', 'resume', 'keep')),
+    token text not null, -- what makes it the same wish when it is said again
     body jsonb not null,
     author text not null,
     made timestamptz not null default clock_timestamp(),
-    reply text
+    reply text, -- empty if it was done, else why not
+    result text not null default ''
 );
-create unique index open_requests on fleet.requests (home, task, wish) where reply is null;
+create unique index requests_by_token on fleet.requests (home, task, wish, token) where reply is null;

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     # Doubted is what no host had when the fleet lost its last commits, until its home offers it again.
     PlacedState = Literal["queued", "offered", "taken", "ended", "doubted"]
     HostState = Literal["up", "draining", "gone"]
-    Wish = Literal["cancel"]
+    Wish = Literal["cancel", "approve", "reject", "resume", "keep"]
 
     class Fleet(AgentFleet, Protocol):
         """Every method raises `FleetUnreachable` if there is no answer in time; asking again does no harm."""
@@ -152,21 +152,22 @@ if TYPE_CHECKING:
             """Return the runs whose task's id begins like this, or whose key is this, newest first."""
 
         async def request(
-            self, home: str, task: str, wish: Wish, *, author: str, body: Mapping[str, Any]
+            self, home: str, task: str, wish: Wish, *, author: str, body: Mapping[str, Any], token: str = ""
         ) -> int:
             """Ask the home that has a task to do something with it; return the number of the request.
 
-            A home that is out of touch does it when it is back. Asking again does not ask twice.
+            A home that is out of touch does it when it is back. Asking again with the same `token` does not
+            ask twice.
             """
 
-        async def reply_to(self, request: int) -> str | None:
-            """Return the answer to a request: empty if it was done, else why not; None: not yet answered."""
+        async def reply_to(self, request: int) -> Reply | None:
+            """Return the answer to a request; None: not yet answered."""
 
         async def requests(self, home: str) -> list[Request]:
             """List what other homes want of this one, oldest first."""
 
-        async def reply(self, home: str, request: int, reply: str) -> None:
-            """Answer a request of another home, as `reply_to` returns it."""
+        async def reply(self, home: str, request: int, reply: Reply) -> None:
+            """Answer a request of another home."""
 
         async def placed(self, *, limit: int) -> list[PlacedView]:
             """List what is placed in the whole fleet, newest first."""
@@ -314,13 +315,25 @@ class FoundRun:
 
 @record
 class Request:
-    """What another home wants done with a task of this one; `author` is the name of that home."""
+    """What another home wants done with a task of this one, or kept here; `author` is the name of that home.
+
+    `token` tells two wishes of the same kind apart.
+    """
 
     number: int
     task: str
     wish: Wish
+    token: str
     body: Mapping[str, Any]
     author: str
+
+
+@record
+class Reply:
+    """The answer to a request: without a `refusal` it was done, and `result` is the id of what came of it."""
+
+    refusal: str = ""
+    result: str = ""
 
 
 @record

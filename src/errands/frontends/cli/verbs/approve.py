@@ -5,8 +5,9 @@ from __future__ import annotations
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.targets import each_of
+from errands.frontends.cli.targets import each_of, fleet_tasks
 from errands.model.approval import chosen_scope
+from errands.model.errors import UnknownTask
 from errands.text import plural
 
 TYPE_CHECKING = False
@@ -30,7 +31,12 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
 
     person = is_person()
     by, door = actor(context.environ), door_of(person=person)
-    target = _waiting(context, task_id)
+    try:
+        target = _waiting(context, task_id)
+    except UnknownTask as error:
+        fleet = fleet_tasks(context, error)
+        context.engine.check_may_approve(by=by, door=door)
+        return fleet.approve(task_id, arguments, by=by, door=door)
     before = for_approval(context.engine, target, by=by, door=door) if person else context.engine.get(target)
     view = context.engine.approve(
         before.id,
@@ -58,12 +64,14 @@ def _reject(context: Context, arguments: Arguments, task_id: str) -> int:
 
     if arguments.always or arguments.task:
         return _withdraw(context, arguments, task_id)
-    view = context.engine.reject(
-        _waiting(context, task_id),
-        by=actor(context.environ),
-        door=door_of(person=is_person()),
-        note=arguments.note or "",
-    )
+    by, door = actor(context.environ), door_of(person=is_person())
+    try:
+        target = _waiting(context, task_id)
+    except UnknownTask as error:
+        fleet = fleet_tasks(context, error)
+        context.engine.check_may_approve(by=by, door=door)
+        return fleet.reject(task_id, arguments, by=by, door=door)
+    view = context.engine.reject(target, by=by, door=door, note=arguments.note or "")
     if arguments.json:
         context.print_view(view)
     elif view.state != "rejected":

@@ -9,6 +9,7 @@ from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, draft_of, options_of
+from errands.model.errors import UnknownTask
 from errands.model.view import exit_code
 from errands.text.describe import ending_line, now, state_word
 
@@ -41,8 +42,17 @@ def ask(context: Context, arguments: Arguments) -> int:
 
 def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
+    try:
+        task_id = context.engine.resolve(arguments.id)
+    except UnknownTask as error:
+        from errands.frontends.cli.targets import fleet_tasks
+
+        fleet = fleet_tasks(context, error)
+        if arguments.prompt is None:
+            raise Usage(f"resume needs a PROMPT for the agent: errands resume {arguments.id} 'and then?'") from None
+        return fleet.resume(arguments.id, _prompt(arguments.prompt), arguments)
     if arguments.prompt is None:
-        raise Usage(instead_of_resume(context.engine.view(context.engine.resolve(arguments.id))))
+        raise Usage(instead_of_resume(context.engine.view(task_id)))
     prompt = _prompt(arguments.prompt)
     view = context.engine.sessions.resume(arguments.id, prompt, is_awaited=arguments.wait)
     return _report(context, arguments, view, is_new=True)

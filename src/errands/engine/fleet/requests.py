@@ -1,0 +1,69 @@
+"""Requests: what other homes want done with tasks of this home, which does it or says why not.
+
+Each can come twice, because a reply can be lost: it counts once all the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from errands.model.approval import FLEET
+from errands.model.errors import Drifted, ErrandsError, IllegalMove, StoreError
+from errands.ports.fleet import Reply, placement
+
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+    from errands.model.approval import Approval
+    from errands.model.task import Task
+    from errands.ports.fleet import Request
+
+
+def carry_out(engine: Engine, request: Request) -> Reply:
+    """Do what another home asks for."""
+    try:
+        task = engine.task(request.task)
+        if not task.host:
+            raise IllegalMove(
+                f"{request.task} is not placed on another host, so only its own home can do that"
+            )
+        match request.wish:
+            case "cancel":
+                engine.cancel([task.id], by=f"{FLEET} {request.author}")
+            case "approve" | "reject":
+                _answer(engine, task, request)
+            case "resume":
+                key = f"{FLEET}:{request.token}"
+                return Reply(
+                    result=engine.sessions.resume(task.id, str(request.body["prompt"]), key=key).latest.id
+                )
+    except StoreError:
+        raise
+    except ErrandsError as error:
+        return Reply(refusal=str(error))
+    except (KeyError, TypeError, ValueError) as error:
+        return Reply(refusal=f"the home cannot read the request ({error!r}); is that an older version?")
+    return Reply()
+
+
+def _answer(engine: Engine, task: Task, request: Request) -> None:
+    """Answer a question in the name of a person at another home, who saw exactly this one."""
+    said, question = request.body, engine.question(task.id)
+    if question is not None and _name(engine, task, question) != request.token:
+        raise Drifted(
+            f"the question about {task.id} that you saw is void: it has changed since; "
+            f"look at it with `errands show {task.id}`, then answer again"
+        )
+    by, door = f"{said['by']} ({request.author})", str(said["door"])
+    shown = None if question is None else question.id
+    if request.wish == "approve":
+        engine.approve(task.id, by=by, door=door, scope=said["scope"], question=shown)
+    else:
+        engine.reject(task.id, by=by, door=door, note=str(said["note"]), question=shown)
+
+
+def _name(engine: Engine, task: Task, question: Approval) -> str:
+    """Return what the fleet calls a question: about the whole task, or about a call of its agent."""
+    if task.state != "proposed":
+        return question.digest
+    found = placement.read(engine.home.run(f"{task.id}.{question.run}"))
+    return "" if found is None else found.digest
