@@ -111,7 +111,9 @@ async def test_after_a_failover_what_has_ended_since_does_not_begin_again(
     await fleet.live(45, one)
 
     assert await one.take_next() == []
-    assert {view.key: view.state for view in await fleet.fleet.results(HOME)} == dict.fromkeys("abc", "doubted")
+    assert {view.key: view.state for view in await fleet.fleet.results(HOME)} == dict.fromkeys(
+        "abc", "doubted"
+    )
     assert fleet.lanes_are_right()
 
     await fleet.fleet.cancel(HOME, "a", grace=1)

@@ -151,12 +151,6 @@ class Engine(EngineCore):
         approve(self, self._judge, task_id, by=by, door=door, scope=scope, shown=question)
         return self.summaries([task_id])[0]
 
-    def check_may_approve(self, *, by: str, door: str) -> None:
-        """Refuse a caller who may not approve anything: what another home asks is answered there."""
-        from errands.engine.approval.approve import check_may_approve
-
-        check_may_approve(self, by, door)
-
     def reject(
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg.types.json import Jsonb
 
 from errands.model.errors import FleetUnreachable
-from errands.ports.fleet.agents import AgentAnswer
+from errands.ports.fleet.agents import AgentAnswer, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,25 @@ class AgentCalls:
                 Jsonb([dict(each) for each in events]),
             )
         )
+
+    async def store_steps(
+        self,
+        number: int,
+        *,
+        attempt: int,
+        host: str,
+        epoch: int,
+        since: int,
+        run: str,
+        bodies: Sequence[str],
+    ) -> bool:
+        values = (number, attempt, host, epoch, since, run, list(bodies))
+        sql = "select fleet.keep_steps(%s, %s, %s, %s, %s, %s, %s::text[])"
+        return accepted(await self._connections.one(sql, *values))
+
+    async def steps(self, number: int) -> list[Step]:
+        found = await self._connections.records("select * from fleet.list_steps(%s)", (number,))
+        return [Step(**row) for row in found]
 
     async def events(self, number: int, *, skip: int) -> list[Mapping[str, Any]]:
         found = await self._connections.rows("select * from fleet.list_events(%s, %s)", number, skip)

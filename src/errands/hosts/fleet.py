@@ -12,6 +12,7 @@ from errands.hosts import schema
 from errands.hosts.agents import AgentCalls
 from errands.hosts.agents import accepted as _accepted
 from errands.hosts.connections import Connections
+from errands.hosts.notices import NoticeCalls
 from errands.hosts.turns import FIELDS, Turns
 from errands.model.errors import BadValue
 from errands.ports.fleet import (
@@ -39,7 +40,7 @@ _CHANNEL = "procrastinate_queue_v1#"  # where procrastinate says that a queue ha
 _VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
-class PostgresFleet(AgentCalls):
+class PostgresFleet(AgentCalls, NoticeCalls):
     """What homes agree on, in the database at `url`."""
 
     def __init__(self, url: str) -> None:

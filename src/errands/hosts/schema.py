@@ -21,10 +21,11 @@ _FUNCTIONS = (
     "hosts.sql",
     "runs.sql",
     "turns.sql",
-    "loss.sql",
     "agents.sql",
+    "loss.sql",
     "output.sql",
     "anywhere.sql",
+    "notices.sql",
     "rights.sql",
 )
 # What a version changed in the tables of the one before; its functions simply replace those before.
@@ -32,6 +33,8 @@ _UPGRADES: dict[int, str] = {
     2: """
     alter table fleet.runs drop constraint runs_state_check;
     alter table fleet.runs add check (state in ('queued', 'offered', 'taken', 'ended', 'doubted'));
+    alter table fleet.runs drop constraint runs_policy_check;
+    alter table fleet.runs add check (policy in ('lost', 'again', 'steps'));
     drop index fleet.results;
     create index results on fleet.runs (home) where state in ('taken', 'ended', 'doubted') and not acked;
     alter table fleet.requests drop constraint requests_wish_check;

@@ -36,6 +36,7 @@ PERSONAL = ("terminal", "cli", "python", "mcp", "opencode", "chat", "web", "top"
 # An answer through one of these may come from a program that answers for itself.
 UNATTENDED = ("cli", "python", "mcp", "opencode")
 FLEET = "fleet"  # the frontend of what another home placed on this host
+KEPT = "kept"  # the first word of the owner of a schedule that this home keeps for another one
 BY_JUDGE = "judge"
 BY_MODE = "approval.mode"  # instead of a person: the configuration trusts the project's own work
 # Appended to the name of a caller that approved with --yes, without a terminal.

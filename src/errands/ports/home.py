@@ -131,6 +131,11 @@ class Home:
         return f"{self.path}/guests"
 
     @property
+    def awaited(self) -> str:
+        """The folder with a file for each run that waits for tasks of other homes."""
+        return f"{self.path}/awaited"
+
+    @property
     def host(self) -> str:
         """The lock of the process that talks to the fleet: there is one at a time."""
         return f"{self.path}/host.lock"

@@ -138,7 +138,7 @@ def _partition(stage: _Stage, first: int) -> list[Break]:
 
 
 def _sleep(stage: _Stage, first: int) -> list[Break]:
-    """Let all of bob stand still until it is given up, as a laptop does, and wake its shims last: all ends."""
+    """Let all of bob stand still until it is given up, and wake its shims last: everything ends."""
     tokens = stage.place(first, FOR_EVER)
     stage.bob.strike(signal.SIGSTOP)
     assert stage.wait_for_state("gone"), stage.bob.log

@@ -14,7 +14,8 @@ MUTANTS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("renew", "epoch = its_epoch,", "epoch = its_epoch, state = 'up',"),
         (
             "renew",
-            "and state <> 'gone'\n        and (epoch = its_epoch or (epoch < its_epoch and instant < c.settling_until))",
+            "and state <> 'gone'\n"
+            "        and (epoch = its_epoch or (epoch < its_epoch and instant < c.settling_until))",
             "",
         ),
         ("has", " and r.epoch = its_epoch", ""),

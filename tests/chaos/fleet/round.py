@@ -52,11 +52,11 @@ class Played:
         ends = ", ".join(f"{count} {what}" for what, count in sorted(self.ends.items()))
         verdict = f"{len(self.breaks)} broken promises" if self.breaks else "kept every promise"
         count = sum(self.faults.values())
-        lost = f", {sum(self.forgotten)} commits lost in {len(self.forgotten)} failovers" * bool(self.forgotten)
-        kinds = ", ".join(f"{number} {name}" for name, number in sorted(self.faults.items()))
-        return (
-            f"seed {self.seed}: {count} faults ({kinds}){lost}, {self.lives} executions, {ends}: {verdict}"
+        lost = f", {sum(self.forgotten)} commits lost in {len(self.forgotten)} failovers" * bool(
+            self.forgotten
         )
+        kinds = ", ".join(f"{number} {name}" for name, number in sorted(self.faults.items()))
+        return f"seed {self.seed}: {count} faults ({kinds}){lost}, {self.lives} executions, {ends}: {verdict}"
 
 
 @dataclass

@@ -62,7 +62,7 @@ BREAKAGES = [
         "X12",
         "a task that may not run again does, when its host is lost",
         file="engine/fleet/placed_run.py",
-        old="        policy=task.limits.on_loss,\n",
+        old="        policy=_policy(task, asked),\n",
         new='        policy="again",\n',
         test="long/test_hosts_crashes.py::test_a_lost_host_is_given_up_and_only_what_may_run_again_does",
     ),
@@ -133,5 +133,30 @@ BREAKAGES = [
         new="            self._hosts = {}\n",
         test="frontends/top/test_hosts.py::"
         "test_hosts_stand_below_the_lanes_and_stay_there_when_the_fleet_does_not_answer",
+    ),
+    Breakage(
+        "N5",
+        "the laptop repeats what another home has reported while it slept",
+        file="engine/daemon/outcome.py",
+        old="            task = evolve(task, channels=self._unreported(task, run))\n",
+        new="            pass\n",
+        test="scenarios/test_hosts_asleep.py::"
+        "test_another_home_reports_to_the_channel_once_while_the_laptop_sleeps",
+    ),
+    Breakage(
+        "X12",
+        "after a failover a run is taken although its home has recorded its end",
+        file="hosts/sql/admission.sql",
+        old="            perform fleet.doubt();\n",
+        new="            null;\n",
+        test="hosts/test_outages.py::test_after_a_failover_what_has_ended_since_does_not_begin_again",
+    ),
+    Breakage(
+        "L3",
+        "an agent whose host is lost begins anew on another one",
+        file="engine/fleet/host_side.py",
+        old="self._engine.sessions.take_over(draft, steps) if steps else self._engine.submit(draft)",
+        new="self._engine.submit(draft)",
+        test="scenarios/test_hosts_agents_lost.py::test_an_agent_goes_on_from_its_last_step_on_another_host",
     ),
 ]

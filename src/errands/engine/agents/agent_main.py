@@ -20,6 +20,7 @@ from errands.model.view import STOPPED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.agents.background_calls import Offer
+    from errands.model.run import Run
     from errands.ports.agent import Agent, Answer
 
 _CLOSE_WITHIN = 2.0  # seconds for an agent to stop what it started
@@ -49,7 +50,7 @@ async def answer(
     except ErrandsError as error:
         return fail(engine, run_id, error)
     answering = asyncio.ensure_future(
-        _answer(engine, agent, context, is_first=engine.store.run(run_id).attempt <= 1)
+        _answer(engine, agent, context, is_first=is_first(engine.store.run(run_id), context))
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -77,6 +78,11 @@ async def answer(
                 await agent.close()
     print(said.text, flush=True)
     return 0
+
+
+def is_first(run: Run, context: RunContext) -> bool:
+    """Return whether nothing of a run is done yet; a session that comes with it is from another host."""
+    return run.attempt <= 1 and (context.own is None or run.cause == "resume")
 
 
 async def _answer(engine: Engine, agent: Agent, context: RunContext, *, is_first: bool) -> Answer:

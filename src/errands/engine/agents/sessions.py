@@ -88,6 +88,28 @@ class Sessions:
         self._core.bell.ring_about([view.id])
         return view
 
+    def take_over(self, draft: Draft, steps: Sequence[tuple[str, str]]) -> View:
+        """Create a task whose agent goes on where one on another host stopped.
+
+        The steps are the messages of its session, each with the run there that it names.
+        """
+        self._core.ensure_daemon()
+        with self._store:
+            view = self._submit(draft)
+            action = self._store.task(view.id).action
+            if isinstance(action, Prompt) and self._store.session(view.id) is None:
+                run, now = view.latest, self._core.clock.now()
+                name = session_name(view.id)
+                mine = Session(
+                    task_id=view.id, run=run.number, agent=action.agent, name=name, forked_from=None,
+                    created_at=now,
+                )  # fmt: skip
+                self._store.add_session(mine)
+                bodies = [body.replace(f'"{there}"', f'"{run.id}"') for there, body in steps]
+                self._store.add_messages(mine, bodies, run=run.number, now=now)
+        self._core.bell.ring_about([view.id])
+        return view
+
     def resume(
         self,
         task_id: str,

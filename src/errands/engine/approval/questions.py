@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from errands.engine.approval.answers import coverage, offered
 from errands.engine.notices.outbox import enqueue
-from errands.model.approval import digest, evidence_text
+from errands.model.approval import digest, evidence_text, is_unasked
 from errands.model.record import evolve
 from errands.model.view import plain_value
 
@@ -115,3 +115,8 @@ def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> l
 
 def reasons_text(reasons: Sequence[Reason]) -> str:
     return "; ".join(each.text for each in reasons)
+
+
+def without_evidence(task: Task) -> Task:
+    """Return a task; if it started without approval, its own scripts may change, because walls hold it."""
+    return evolve(task, evidence=None) if task.verdict == "contained" and is_unasked(task) else task

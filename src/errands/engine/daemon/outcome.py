@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.ending import Ending
+    from errands.model.notices.notice import Address
     from errands.model.rollup import Outcome
     from errands.model.run import Run
     from errands.model.states import Failure
@@ -121,6 +122,8 @@ class OutcomeWriter:
         summary: str | None,
         now: datetime,
     ) -> None:
+        if task.host and task.channels:
+            task = evolve(task, channels=self._unreported(task, run))
         more: dict[str, str] = {}
         if exchange is not None and exchange.answer is not None:
             more["answer"] = cut(exchange.answer, STORED)
@@ -132,6 +135,16 @@ class OutcomeWriter:
             exit_code=ending.code, signal=ending.signal, summary=summary, elapsed=ending.elapsed,
             more=more, now=now, not_before=now + AWAITED if self._is_awaited(task, run, exchange) else None,
         )  # fmt: skip
+
+    def _unreported(self, task: Task, run: Run) -> tuple[Address, ...]:
+        """Return the channels of a placed task, without those to which another home has reported its end."""
+        from errands.ports.fleet import placement
+
+        where = placement.read(self._home.run(run.id))
+        reported = "" if where is None else where.reported
+        return tuple(
+            each for each in task.channels if f"{each.channel}:{each.target}" not in reported.split("\n")
+        )
 
     def _is_awaited(self, task: Task, run: Run, exchange: Exchange | None) -> bool:
         """Return whether a caller blocks until this run ends: only for agents and for tasks of a session."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from errands.config.backends import settings_of
 from errands.engine.approval.questions import turn_down
 from errands.model.agent.session import session_name
 from errands.model.approval import CALLS, FLEET
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 EVENTS = ("tool", "tool_end", "usage")  # what an agent's own process notes about its run
+PORTABLE = ("builtin", "offline")  # backends whose sessions are in the store alone
 _DEEPEST = 5  # agents below an agent whose questions are passed on
 
 
@@ -56,6 +58,21 @@ def events_of(engine: Engine, view: View) -> list[dict[str, Any]]:
         for each in engine.store.events(view.id)
         if each.run == number and each.name in EVENTS
     ]
+
+
+def steps_of(engine: Engine, view: View) -> list[str]:
+    """Return the messages by which another host can go on with an agent; only some backends keep such.
+
+    Other agents keep their sessions in files of their own.
+    """
+    session = engine.store.session(view.id)
+    if session is None or _backend(engine, session.agent) not in PORTABLE:
+        return []
+    return engine.store.messages(session)
+
+
+def _backend(engine: Engine, agent: str) -> str:
+    return str(settings_of(agent, engine.config.backends)["backend"])
 
 
 def questions(engine: Engine, task_id: str, depth: int = 0) -> list[Approval]:

@@ -73,9 +73,13 @@ def error_of(run: FoundRun) -> str:
     """Return why a run failed; the empty text if it did not."""
     if run.outcome is None or "ask" in run.outcome:
         return ""
+    return error_of_outcome(run.outcome)
+
+
+def error_of_outcome(outcome: Mapping[str, Any]) -> str:
     from errands.model.rollup import SIGNALS
 
-    match ending(run.outcome).how:
+    match ending(outcome).how:
         case Exited(code=code):
             return f"exit code {code}" if code else ""
         case Killed(signal=signal):

@@ -179,13 +179,25 @@ class HomeSide:
         for piece in await self._fleet.output(view.number, attempt=view.attempt, start=mirror.position):
             mirror.feed(piece.start, piece.content)
         if outcome is not None:
+            await self._claim_notices(view, task, run, directory)
             mirror.finish(outcome)
             self._engine.bell.ring_about([task.id])
+
+    async def _claim_notices(self, view: PlacedView, task: Task, run: Run, directory: str) -> None:
+        """Find out where another home has reported this end, while this one was asleep."""
+        if not task.channels:
+            return
+        wanted = [f"{each.channel}:{each.target}" for each in task.channels]
+        reported = await self._fleet.claim_notices(view.number, self._me.id, wanted)
+        if reported:
+            where = placement.read(directory) or placement.Placement(attempt=run.attempt)
+            placement.write(directory, evolve(where, reported="\n".join(reported)))
 
     def _note_losses(self, running: Mapping[str, tuple[Task, Run]], on_hosts: set[str]) -> None:
         """Let runs wait for a host again whose host was lost, if they may run on another one."""
         for key, (task, run) in running.items():
-            if task.limits.on_loss != "again" or key in on_hosts or key not in self._offered:
+            may_go_on = task.limits.on_loss == "again" or isinstance(task.action, Prompt)
+            if not may_go_on or key in on_hosts or key not in self._offered:
                 continue
             directory = self._engine.home.run(run.id)
             where = placement.read(directory)

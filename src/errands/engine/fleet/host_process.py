@@ -12,8 +12,11 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from errands.engine.fleet import awaited_tasks, notice_side
+from errands.engine.fleet.awaited_tasks import AwaitedTasks
 from errands.engine.fleet.home_side import HomeSide
 from errands.engine.fleet.host_side import HostSide
+from errands.engine.fleet.notice_side import NoticeSide
 from errands.model.errors import FleetUnreachable, StoreError
 from errands.ports.home import boottime, write_fuse
 
@@ -52,7 +55,9 @@ class HostProcess:
         self._home_side = HomeSide(engine, fleet, membership, mirrors, has_ended)
         self._host_side = HostSide(engine, fleet, facts.id, exit_facts)
         self._known: tuple[str, bool] | None = None  # the fleet's last timeline, and whether it was settling
-        self._wakes = [asyncio.Event() for _ in range(3)]  # of the lease, the home side and the host side
+        self._notice_side = NoticeSide(engine, fleet, membership)
+        self._awaited = AwaitedTasks(engine, fleet)
+        self._wakes = [asyncio.Event() for _ in range(5)]  # of the lease, the two sides, and what is rarer
 
     def ring(self) -> None:
         """Look at everything soon."""
@@ -64,12 +69,14 @@ class HostProcess:
         await self._open()
         self._lease = await self._joined()
         await self._patiently(self._host_side.find_again)
-        lease, home, host = self._wakes
+        lease, home, host, notices, awaited = self._wakes
         async with asyncio.TaskGroup() as group:
             for work in (
                 self._keep_lease(lease),
                 self._repeat(self._home_side.work, home, lambda: POLL),
                 self._repeat(self._host_side.work, host, lambda: STREAM if self._host_side.count else POLL),
+                self._repeat(self._notice_side.work, notices, lambda: notice_side.LOOK),
+                self._repeat(self._awaited.work, awaited, lambda: awaited_tasks.LOOK),
                 *([self._take_runs()] if self._facts.slots else []),
                 self._listen_to_fleet(),
                 self._listen_to_home(),

@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING
 
 from errands.engine.fleet import agent_report
-from errands.engine.fleet.placed_run import draft_of
+from errands.engine.fleet.placed_run import draft_of, own_environ
 from errands.model.approval import FLEET
 from errands.model.ending import OUT_OF_TOUCH
 from errands.model.errors import ErrandsError, NotAPerson, NotFound, SessionGone, StoreError
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from errands.engine.engine import Engine
+    from errands.model.options.draft import Draft
     from errands.model.view import View
     from errands.ports.fleet import Fleet, Stop
+    from errands.ports.fleet.agents import Step
 
     class ExitFacts(Protocol):
         def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
@@ -37,7 +39,6 @@ AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
 BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
 GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
 PATIENCE = 30.0  # seconds for all runs to end that the fleet gave up
-_OURS = ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID", "ERRANDS_RUN_DIR", "ERRANDS_PROGRESS", "ERRANDS_CHANNEL")
 _LOG = logging.getLogger("errands.host")
 
 
@@ -53,11 +54,18 @@ class Guest:
         self.sent = 0
         self.reported: dict[str, object] | None = None  # what its home knows about an agent
         self.sent_events = 0
+        self.sent_steps = 0
+        self.steps: list[Step] | None = None  # what the agent did on hosts that were lost
         self.outcome: dict[str, object] | None = None
 
     @property
     def is_agent(self) -> bool:
         return "prompt" in self.body
+
+    @property
+    def needs_steps(self) -> bool:
+        """Whether another host may have begun it, and what happened there is not known yet."""
+        return self.is_agent and self.attempt > 1 and self.steps is None and not self.body.get("resume")
 
     @property
     def key(self) -> str:
@@ -118,6 +126,9 @@ class HostSide:
         """Send what runs printed, and report those that ended."""
         pieces: list[Piece] = []
         for guest in list(self._guests.values()):
+            if guest.needs_steps and not guest.task_id:
+                guest.steps = await self._fleet.steps(guest.number)
+                guest.sent_steps = len(guest.steps)
             if guest.outcome is None:
                 self._look_at(guest, pieces)
         if pieces:
@@ -142,6 +153,7 @@ class HostSide:
             view = self._engine.view(guest.task_id)
         except NotFound:
             return
+        await self._send_steps(guest, view)
         events = agent_report.events_of(self._engine, view)
         facts = {**agent_report.facts_of(self._engine, view), "events": len(events)}
         if facts == guest.reported:
@@ -156,6 +168,16 @@ class HostSide:
             guest.sent_events += len(events)
         await self._fleet.report(number, attempt=attempt, host=self._host, epoch=self.epoch, view=facts)
         guest.reported = facts
+
+    async def _send_steps(self, guest: Guest, view: View) -> None:
+        """Let the fleet have what another host needs to go on with an agent, if this one is lost."""
+        steps = agent_report.steps_of(self._engine, view)[guest.sent_steps :]
+        if steps:
+            await self._fleet.store_steps(
+                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch,
+                since=guest.sent_steps, run=view.latest.id, bodies=steps,
+            )  # fmt: skip
+            guest.sent_steps += len(steps)
 
     async def _apply_answers(self) -> None:
         for reply in await self._fleet.agent_answers(self._host, self.epoch):
@@ -182,6 +204,8 @@ class HostSide:
     def _begin(self, guest: Guest) -> None:
         self._guests[guest.number] = guest
         self._write_note(guest.taken)
+        if guest.needs_steps:
+            return
         try:
             view = self._resumed(guest) if guest.body.get("resume") else self._submitted(guest)
         except StoreError as error:
@@ -194,12 +218,16 @@ class HostSide:
             guest.task_id = view.id
 
     def _submitted(self, guest: Guest) -> View:
-        environ = {name: value for name, value in os.environ.items() if name not in _OURS}
-        draft = draft_of(guest.body, key=guest.key, environ=environ)
+        draft = draft_of(guest.body, key=guest.key, environ=own_environ())
+        steps = [(each.run, each.body) for each in guest.steps or ()]
+
+        def submit(draft: Draft) -> View:
+            return self._engine.sessions.take_over(draft, steps) if steps else self._engine.submit(draft)
+
         try:
-            return self._engine.submit(draft)
+            return submit(draft)
         except NotAPerson:  # this daemon was started inside a run
-            return self._engine.submit(evolve(draft, consent="none"))
+            return submit(evolve(draft, consent="none"))
 
     def _resumed(self, guest: Guest) -> View:
         """Send another prompt to the session of an agent that ran here before."""

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from errands.model.approval import Consent
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.fleet import Placed
+    from errands.ports.fleet import LossPolicy, Placed
     from errands.ports.fleet.placement import Placement
 
 LANE = "fleet"  # of the runs of other homes, as wide as this host has slots for them
+_OURS = ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID", "ERRANDS_RUN_DIR", "ERRANDS_PROGRESS", "ERRANDS_CHANNEL")
 _UNLIMITED = ("timeout", "idle", "memory", "cpu", "processes")  # options that take `none`
 
 
@@ -72,10 +73,16 @@ def placed(
         selector=pinned or task.host,
         lane=task.lane,
         priority=PRIORITIES.index(task.priority),
-        policy=task.limits.on_loss,
+        policy=_policy(task, asked),
         body=_body(task, placement, name, asked),
         had_host=bool(placement.host),
     )
+
+
+def _policy(task: Task, asked: Asked | None) -> LossPolicy:
+    """Return what becomes of a run whose host is lost: an agent goes on, unless its session is there."""
+    goes_on = asked is not None and not asked.session and task.limits.on_loss == "lost"
+    return "steps" if goes_on else task.limits.on_loss
 
 
 def _body(task: Task, placement: Placement, name: str, asked: Asked | None) -> dict[str, Any]:
@@ -95,6 +102,10 @@ def _body(task: Task, placement: Placement, name: str, asked: Asked | None) -> d
         "approved_by": task.approved_by or "",
         "digest": placement.digest,
         "goes_on": _goes_on(task),
+        # For another home that has the channel, while this one is asleep.
+        "notify": task.notify,
+        "channels": [{"channel": each.channel, "target": each.target} for each in task.channels],
+        "shown": task.command if task.channels else "",
     }
 
 
@@ -148,7 +159,7 @@ def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -
         **(_prompt_options(body) if "prompt" in body else _command_options(body)),
         name=body["name"],
         description=body["description"],
-        cwd=_directory(body["cwd"], environ, is_named=body["cwd_is_named"]),
+        cwd=directory(body["cwd"], environ, is_named=body["cwd_is_named"]),
         env=body["env"],
         environ=environ,
         on_idle=limits.on_idle,
@@ -196,7 +207,13 @@ def _command(plain: list[str] | str) -> tuple[str, ...] | str:
     return plain if isinstance(plain, str) else tuple(plain)
 
 
-def _directory(wanted: str, environ: Mapping[str, str], *, is_named: bool) -> str:
+def own_environ() -> dict[str, str]:
+    """Return the environment of the tasks of other homes here: that of the daemon."""
+    return {name: value for name, value in os.environ.items() if name not in _OURS}
+
+
+def directory(wanted: str, environ: Mapping[str, str], *, is_named: bool) -> str:
+    """Return where a task of another home runs here; refuse a directory that was chosen and is missing."""
     if os.path.isdir(wanted):
         return wanted
     if is_named:

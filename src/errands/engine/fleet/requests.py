@@ -7,20 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from errands.model.approval import FLEET
-from errands.model.errors import Drifted, ErrandsError, IllegalMove, StoreError
+from errands.engine.fleet.placed_run import directory, own_environ
+from errands.model.approval import FLEET, KEPT
+from errands.model.errors import Drifted, ErrandsError, IllegalMove, NotAPerson, StoreError
+from errands.model.options.template import from_text
+from errands.model.record import evolve
 from errands.ports.fleet import Reply, placement
 
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.approval import Approval
     from errands.model.task import Task
+    from errands.model.view import View
     from errands.ports.fleet import Request
 
 
 def carry_out(engine: Engine, request: Request) -> Reply:
     """Do what another home asks for."""
     try:
+        if request.wish == "keep":
+            return Reply(result=_keep(engine, request).id)
         task = engine.task(request.task)
         if not task.host:
             raise IllegalMove(
@@ -43,6 +49,25 @@ def carry_out(engine: Engine, request: Request) -> Reply:
     except (KeyError, TypeError, ValueError) as error:
         return Reply(refusal=f"the home cannot read the request ({error!r}); is that an older version?")
     return Reply()
+
+
+def _keep(engine: Engine, request: Request) -> View:
+    """Keep a schedule for another home: it goes on here whether that one is awake or not."""
+    said, environ = request.body, own_environ()
+    draft = evolve(
+        from_text(said["draft"]),
+        cwd=directory(said["cwd"], environ, is_named=said["cwd_is_named"]),
+        environ=environ,
+        owner=f"{KEPT}:{request.author}:{said['owner']}",
+        created_by=f"{FLEET} {request.author}",
+        key=f"{FLEET}:{request.token}",
+        consent=said["consent"],
+        door=FLEET,
+    )
+    try:
+        return engine.submit(draft)
+    except NotAPerson:  # this daemon was started inside a run
+        return engine.submit(evolve(draft, consent="none"))
 
 
 def _answer(engine: Engine, task: Task, request: Request) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from errands.engine.actor import actor
+from errands.engine.approval.questions import without_evidence
 from errands.engine.log_header import renew_log
 from errands.engine.submit.draft_trigger import drafted_trigger, due_time
 from errands.engine.submit.edit_schedule import schedule_options, write_schedule
 from errands.engine.submit.limits import limits_of
-from errands.engine.submit.submission import Submitter, without_evidence
+from errands.engine.submit.submission import Submitter
 from errands.model.action import Prompt
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.limits import Limits

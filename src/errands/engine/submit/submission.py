@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from errands.engine.actor import LAUNCHED, actor
-from errands.engine.approval.questions import ask
+from errands.engine.approval.questions import ask, without_evidence
 from errands.engine.log_header import create_log
 from errands.engine.submit.dependency_order import dependency_order
 from errands.engine.submit.draft_trigger import drafted_trigger, due_time
@@ -210,7 +210,7 @@ class Submitter:
         while run is None and not is_recurring:
             task = self._task(draft, ruling, way, approver, ids, now)
             if recurring(task.trigger) is None:
-                held_by = actor() if draft.hold else None
+                held_by = actor() if draft.hold else "the fleet" if draft.awaits else None
                 run = self._store.add_task(task, not_before=due_time(task, now), held_by=held_by)
             else:
                 is_recurring = self._add_recurring(task, now)
@@ -227,11 +227,15 @@ class Submitter:
         if run is None:
             return evolve(self._store.view(task.id), question=question)
         self._added.append((task, run))
+        if draft.awaits:
+            from errands.engine.fleet.awaited_tasks import note
+
+            note(self._runs_dir, run.id, draft.awaits)
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)
         view = first_view(task, run, f"{self._runs_dir}/{run.id}/{LOG}", question)
-        return evolve(view, latest=evolve(view.latest, paused_at=now)) if draft.hold else view
+        return evolve(view, latest=evolve(view.latest, paused_at=now)) if held_by else view
 
     def _add_recurring(self, task: Task, now: datetime) -> bool:
         """Add a recurring task, and start its schedule if it may; return False if its id is taken."""
@@ -349,7 +353,7 @@ class Submitter:
             batch=draft.batch,
             key=draft.key,
             template=draft.template,
-            after=tuple(ids.get(each) or self._resolved(each) for each in draft.after),
+            after=(*(ids.get(each) or self._resolved(each) for each in draft.after), *draft.awaits),
             created_at=now,
             created_by=draft.created_by or who,
             approved_by=by,
@@ -394,8 +398,3 @@ class Submitter:
             if key_of("lanes", lane) is None:
                 advice = "the name of a lane begins with a letter and has only letters, digits, - and _"
             raise BadValue(f"unknown lane {lane!r}{did_you_mean(lane, lanes)}; known: {known}; {advice}")
-
-
-def without_evidence(task: Task) -> Task:
-    """Return a task; if it started without approval, its own scripts may change, because walls hold it."""
-    return evolve(task, evidence=None) if task.verdict == "contained" and is_unasked(task) else task

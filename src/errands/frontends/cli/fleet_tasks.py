@@ -6,19 +6,16 @@ Only a home that belongs to a fleet comes here, and only for such an id, so nobo
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from contextlib import aclosing, suppress
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from errands.engine.fleet import far_task, member
+from errands.frontends.cli.display.far_tasks import flat, joined, last_lines, mask_of, pairs, print_pieces
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import Usage
 from errands.model.approval import chosen_scope
-from errands.model.errors import FleetUnreachable, IllegalMove, UnknownTask
-from errands.model.text.duration import spoken
-from errands.model.text.mask import Mask
+from errands.model.errors import BadValue, FleetUnreachable, IllegalMove, UnknownTask
 from errands.model.text.sanitise import line
 from errands.model.view import STILL_LIVE
 from errands.ports.output import Piece
@@ -53,17 +50,17 @@ class FleetTasks:
         run, pieces = self._ask(read)
         context, look = self._context, self._context.look
         count = context.config.runs.tail_lines if arguments.lines is None else arguments.lines
-        tail = _last_lines(pieces, count)
-        shown = _mask(run).output(
+        tail = last_lines(pieces, count)
+        shown = mask_of(run).output(
             tail.content, before=tail.before, after=b"", colour=look.colour and not arguments.json
         )
         if arguments.json:
-            context.print_json({**_flat(run), "output_tail": shown})
+            context.print_json({**flat(run), "output_tail": shown})
             return 0
         state = state_cell(far_task.word(run), look)
         name = run.task if "." not in given else far_task.run_id(run)
         context.say(f"{look.paint(name, 'bold')}  {look.paint(state.text, state.colour)}")
-        context.say(*facts(_pairs(run), look))
+        context.say(*facts(pairs(run), look))
         lines = shown.rstrip("\n").split("\n") if shown.strip("\n") else []
         if lines:
             last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
@@ -75,13 +72,13 @@ class FleetTasks:
     def logs(self, given: str, arguments: Arguments) -> None:
         async def read(fleet: Fleet) -> None:
             run = await self._find(fleet, given)
-            output = Bare() if arguments.raw else OutputFilter(self._context, _mask(run))
+            output = Bare() if arguments.raw else OutputFilter(self._context, mask_of(run))
             offset = arguments.offset or 0
             pieces = await far_task.output(fleet, run, offset)
             if arguments.tail is not None:
-                piece = _last_lines(pieces, arguments.tail)
+                piece = last_lines(pieces, arguments.tail)
             else:
-                piece = _joined(pieces, offset)
+                piece = joined(pieces, offset)
             if arguments.json:
                 return self._print_piece(run, piece)
             try:
@@ -91,7 +88,7 @@ class FleetTasks:
                     output.show(piece)
                     offset = piece.next_offset
                 else:
-                    offset = _print(output, pieces, offset)
+                    offset = print_pieces(output, pieces, offset)
                 if arguments.follow:
                     await self._follow(fleet, run, output, offset)
             finally:
@@ -133,6 +130,13 @@ class FleetTasks:
         self._ask(lambda fleet: self._cancel(fleet, far, arguments))
         return cancel_here(list(own.values())) if own else 0
 
+    def awaited(self, given: str) -> str:
+        """Return the whole id of a task that another one is to wait for."""
+        run = self._ask(lambda fleet: self._find(fleet, given))
+        if run.body.get("goes_on") == "always":
+            raise BadValue(f"task {run.task} is a recurring task, so nothing can wait for its end")
+        return run.task
+
     def approve(self, given: str, arguments: Arguments, *, by: str, door: str) -> int:
         """Answer what is asked about a task of another home, which counts it for exactly that question."""
         if arguments.always:
@@ -148,7 +152,9 @@ class FleetTasks:
                 ended = await self._end(fleet, run, None, without=run.key if is_held else "")
                 self._report(ended, arguments)
                 return far_task.exit_code(ended)
-            self._say(run, arguments, f"approved; {self._bold(run.task)} {'starts' if is_held else 'continues'}")
+            self._say(
+                run, arguments, f"approved; {self._bold(run.task)} {'starts' if is_held else 'continues'}"
+            )
             return 0
 
         return self._ask(act)
@@ -185,9 +191,9 @@ class FleetTasks:
                 return 0
             ended = await self._end(fleet, run, None, without=run.key)
             if arguments.json:
-                self._context.print_json({**_flat(ended), "answer": ended.view.get("answer")})
+                self._context.print_json({**flat(ended), "answer": ended.view.get("answer")})
             elif ended.view.get("answer"):
-                self._context.say(_mask(ended).text(str(ended.view["answer"])).rstrip("\n"))
+                self._context.say(mask_of(ended).text(str(ended.view["answer"])).rstrip("\n"))
             if far_task.word(ended) != "completed":
                 self._report(ended, arguments)
             return far_task.exit_code(ended)
@@ -203,7 +209,9 @@ class FleetTasks:
         author = member.require(self._context.home).name
         question, number = await far_task.answer(fleet, run, wish, author=author, body=body)
         if not arguments.json and not getattr(arguments, "quiet", False):
-            self._context.note(*(f"  {line(text)}" for text in (far_task.commands(run.body), *question.texts)))
+            self._context.note(
+                *(f"  {line(text)}" for text in (far_task.commands(run.body), *question.texts))
+            )
         return await self._reply(fleet, run, number) is not None
 
     async def _reply(self, fleet: Fleet, run: FoundRun, number: int) -> Reply | None:
@@ -228,7 +236,7 @@ class FleetTasks:
 
     def _say(self, run: FoundRun, arguments: Arguments, text: str) -> None:
         if arguments.json:
-            self._context.print_json(_flat(run))
+            self._context.print_json(flat(run))
         elif not getattr(arguments, "quiet", False):
             self._context.say(text)
         else:
@@ -296,7 +304,7 @@ class FleetTasks:
                     if time.monotonic() >= until:
                         await fleet.follow(found.number, seconds=far_task.FOLLOWED)
                         until = time.monotonic() + far_task.FOLLOWED / 2
-                    printed = _print(output, await far_task.output(fleet, found, offset), offset)
+                    printed = print_pieces(output, await far_task.output(fleet, found, offset), offset)
                     if printed == offset:
                         output.pause()
                     offset = printed
@@ -307,9 +315,7 @@ class FleetTasks:
         runs = [await self._find(fleet, each) for each in given]
         return [await self._end(fleet, run, limit) for run in runs]
 
-    async def _end(
-        self, fleet: Fleet, run: FoundRun, limit: float | None, *, without: str = ""
-    ) -> FoundRun:
+    async def _end(self, fleet: Fleet, run: FoundRun, limit: float | None, *, without: str = "") -> FoundRun:
         """Wait for the end of a task; return its newest run, which is live if the time was over before.
 
         The run with the key `without` is over already, and another one follows it.
@@ -368,7 +374,7 @@ class FleetTasks:
         if is_cancelled and word in ("proposed", "failed"):
             word = "cancelled"  # there is no run now, and there will be none
         if arguments.json:
-            context.print_json({**_flat(run), "state": word})
+            context.print_json({**flat(run), "state": word})
         elif not getattr(arguments, "quiet", False):
             state = state_cell(word, context.look)
             words = f"{context.look.paint(run.task, 'bold')}  {context.look.paint(state.text, state.colour)}"
@@ -384,92 +390,9 @@ class FleetTasks:
                 "id": run.task,
                 "run_id": far_task.run_id(run),
                 "state": far_task.word(run),
-                "output": _mask(run).output(piece.content, before=piece.before, after=b""),
+                "output": mask_of(run).output(piece.content, before=piece.before, after=b""),
                 "offset": piece.offset,
                 "next_offset": piece.next_offset,
                 "missing": piece.missing,
             }
         )
-
-
-def _mask(run: FoundRun) -> Mask:
-    """Return what hides secrets: those that were given to the task, and those of this environment."""
-    import os
-
-    mask = Mask(dict(os.environ))
-    mask.add(run.body.get("env", {}))
-    return mask
-
-
-def _print(output: OutputFilter, pieces: list[tuple[int, bytes]], offset: int) -> int:
-    """Print pieces of output, and what is missing between them; return the offset after them."""
-    for start, content in pieces:
-        if start > offset:
-            output.gap(start - offset)
-        output.show(Piece(content=content, offset=start, next_offset=start + len(content)))
-        offset = start + len(content)
-    sys.stdout.flush()
-    return offset
-
-
-def _joined(pieces: list[tuple[int, bytes]], offset: int) -> Piece:
-    """Return pieces as one, from the last gap between them."""
-    first, last, content = offset, offset, b""
-    missing = 0
-    for start, more in pieces:
-        if start > last:
-            missing += start - last
-            first, content = start, b""
-        content += more
-        last = start + len(more)
-    return Piece(content=content, offset=first, next_offset=last, missing=missing)
-
-
-def _last_lines(pieces: list[tuple[int, bytes]], count: int) -> Piece:
-    whole = _joined(pieces, 0)
-    lines = whole.content.splitlines(keepends=True)
-    kept = b"".join(lines[-count:] if count else [])
-    cut = len(whole.content) - len(kept)
-    return Piece(
-        content=kept,
-        offset=whole.offset + cut,
-        next_offset=whole.next_offset,
-        before=whole.content[max(cut - 4096, 0) : cut],
-    )
-
-
-def _flat(run: FoundRun) -> dict[str, Any]:
-    """Return what scripts get about a task of another home; the names are those of a task of this one."""
-    found = None if run.outcome is None else far_task.ending(run.outcome)
-    return {
-        "id": run.task,
-        "run_id": far_task.run_id(run),
-        "kind": "remote",
-        "state": far_task.word(run),
-        "task_state": None,
-        "home": run.home_name,
-        "host": run.selector,
-        "runs_on": run.host or None,
-        "lane": run.lane,
-        "command": far_task.commands(run.body),
-        "cwd": run.body.get("cwd"),
-        "exit_code": None if found is None else found.code,
-        "signal": None if found is None else found.signal,
-        "error": far_task.error_of(run) or None,
-    }
-
-
-def _pairs(run: FoundRun) -> list[tuple[str, str]]:
-    asked = far_task.asked(run)
-    return [
-        ("prompt" if "prompt" in run.body else "command", "\n".join(map(line, far_task.commands(run.body).split("\n")))),
-        ("directory", line(str(run.body.get("cwd", "")))),
-        ("home", line(run.home_name) + ("" if run.home_is_up else " (out of touch)")),
-        ("host", line(run.host) or f"waiting for {line(run.selector)}"),
-        ("lane", line(run.lane)),
-        ("result", line(far_task.error_of(run))),
-        ("ended", "" if run.ended is None else f"{spoken(timedelta(seconds=round(run.ended)))} ago"),
-        ("answer", "\n".join(map(line, str(run.view.get("answer") or "").split("\n")))),
-        ("asks", "" if asked is None else "\n".join(map(line, asked.texts))),
-        ("approve", "" if asked is None else f"errands approve {run.task}"),
-    ]

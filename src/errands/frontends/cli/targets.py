@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from errands.frontends.cli.parser import Option
-from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError
+from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError, UnknownTask
+from errands.model.record import evolve
 from errands.model.text.sanitise import line
 from errands.ports.store import Query
 from errands.text.describe import ago, now, state_word
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.fleet_tasks import FleetTasks
     from errands.frontends.cli.parser import Arguments
-    from errands.model.errors import UnknownTask
+    from errands.model.options.draft import Draft
     from errands.model.view import View
 
 MOST_NAMED = 5
@@ -70,6 +71,20 @@ def fleet_tasks(context: Context, error: UnknownTask) -> FleetTasks:
     from errands.frontends.cli.fleet_tasks import FleetTasks
 
     return FleetTasks(context, error)
+
+
+def with_far_tasks(context: Context, draft: Draft) -> Draft:
+    """Return a draft that waits for tasks of other homes, if some of those it names are not of this one."""
+    own: list[str] = []
+    far: list[str] = []
+    for each in draft.after:
+        try:
+            own.append(context.engine.resolve(each))
+        except Ambiguous:
+            raise
+        except UnknownTask as error:
+            far.append(fleet_tasks(context, error).awaited(each))
+    return evolve(draft, after=tuple(own), awaits=tuple(far)) if far else draft
 
 
 def fitting_task(context: Context, beginning: str, fits: Callable[[View], bool]) -> str:

@@ -60,6 +60,11 @@ def options_of(kind: Kind, *, start: bool = True, task: bool = True) -> list[Opt
 
 
 PREVIEW = Option(flags=("--preview",), help="print when it would run, and start nothing")
+KEEP_ON = Option(
+    flags=("--keep-on",),
+    metavar="HOST",
+    help="let this host of the fleet keep the schedule, so that it goes on while this machine sleeps",
+)
 
 
 def command_of(arguments: Arguments, words: tuple[str, ...], *, place: int = 0) -> Command:

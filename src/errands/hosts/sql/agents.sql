@@ -18,6 +18,39 @@ create table if not exists fleet.agent_answers (
     primary key (number, attempt, question)
 );
 
+-- The messages of an agent's session, by which another host can go on with its run.
+create table if not exists fleet.agent_steps (
+    number bigint not null references fleet.runs on delete cascade,
+    n integer not null,
+    run text not null, -- the run on the host that stored it, which messages name
+    body text not null,
+    primary key (number, n)
+);
+
+-- Store messages of an agent, from the n-th on; what is known stays as it is.
+create or replace function fleet.keep_steps(
+    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, since integer, its_run text, bodies text[]
+) returns text language plpgsql as $$
+declare
+    r fleet.runs;
+    answer text;
+begin
+    select * into r from fleet.runs where number = its_number for update;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' then
+        insert into fleet.agent_steps (number, n, run, body)
+        select its_number, since + place - 1, its_run, body from unnest(bodies) with ordinality as b (body, place)
+        on conflict do nothing;
+    end if;
+    return answer;
+end
+$$;
+
+create or replace function fleet.list_steps(its_number bigint) returns table (run text, body text)
+language sql stable as $$
+    select run, body from fleet.agent_steps where number = its_number order by n
+$$;
+
 -- Store what an agent did in an attempt, from the n-th on; what is known stays as it is.
 create or replace function fleet.keep_events(
     its_number bigint, its_attempt integer, its_host text, its_epoch bigint, since integer, bodies jsonb

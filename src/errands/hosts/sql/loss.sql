@@ -1,8 +1,12 @@
 -- Loss: what becomes of a run whose host was given up, or does not know how it ended.
 
 -- Whether another host may begin a run that was lost. A run that was lost three times may be what its hosts die of.
-create or replace function fleet.may_run_again(r fleet.runs) returns boolean language sql immutable as $$
-    select r.policy = 'again' and r.stop_grace is null and r.attempt < 3
+-- An agent goes on from its last step that the fleet has.
+create or replace function fleet.may_run_again(r fleet.runs) returns boolean language sql stable as $$
+    select r.stop_grace is null and r.attempt < 3 and (
+        r.policy = 'again'
+        or (r.policy = 'steps' and exists (select from fleet.agent_steps s where s.number = r.number))
+    )
 $$;
 
 -- Record that the host of a run lost it, although the host itself is there: what ran was ended by its fuse, or by a

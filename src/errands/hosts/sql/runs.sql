@@ -15,7 +15,7 @@ declare
 begin
     perform fleet.enter();
     c := fleet.settle();
-    if had_host and new_policy = 'lost' then
+    if had_host and new_policy <> 'again' then
         -- If it is unknown or doubted here, the server lost that a host took it. While the fleet settles that host can
         -- say so; after that nobody knows how it ended, and it must not run a second time.
         if clock_timestamp() >= c.settling_until then

@@ -52,7 +52,7 @@ create table fleet.runs (
     selector text not null,
     lane text not null,
     priority integer not null,
-    policy text not null check (policy in ('lost', 'again')),
+    policy text not null check (policy in ('lost', 'again', 'steps')),
     body jsonb not null,
     state text not null default 'queued' check (state in ('queued', 'offered', 'taken', 'ended', 'doubted')),
     attempt integer not null default 0,

@@ -90,6 +90,7 @@ class Draft:
     door: str = "python"
     propose: bool = False
     within: str | None = None
+    awaits: tuple[str, ...] = ()
 
 
 BLANK = Draft()

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
     from errands.model.limits import OnLoss
     from errands.ports.fleet.agents import AgentFleet
+    from errands.ports.fleet.notices import NoticeFleet
 
-    # What happens to a run whose host is given up: it is lost, visibly, or another host runs it again.
-    LossPolicy = OnLoss
+    # What happens to a run whose host is given up: it is lost, visibly, another host runs it again, or, if it
+    # is that of an agent whose steps are stored, another host goes on with it.
+    LossPolicy = OnLoss | Literal["steps"]
     # Doubted is what no host had when the fleet lost its last commits, until its home offers it again.
     PlacedState = Literal["queued", "offered", "taken", "ended", "doubted"]
     HostState = Literal["up", "draining", "gone"]
     Wish = Literal["cancel", "approve", "reject", "resume", "keep"]
 
-    class Fleet(AgentFleet, Protocol):
+    class Fleet(AgentFleet, NoticeFleet, Protocol):
         """Every method raises `FleetUnreachable` if there is no answer in time; asking again does no harm."""
 
         async def open(self) -> None:

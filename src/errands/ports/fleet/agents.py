@@ -25,6 +25,22 @@ if TYPE_CHECKING:
         async def events(self, number: int, *, skip: int) -> list[Mapping[str, Any]]:
             """Return what an agent did, in all attempts in order, without the first so many events."""
 
+        async def store_steps(
+            self,
+            number: int,
+            *,
+            attempt: int,
+            host: str,
+            epoch: int,
+            since: int,
+            run: str,
+            bodies: Sequence[str],
+        ) -> bool:
+            """Store messages of an agent's session, after the first `since`, which name their `run` there."""
+
+        async def steps(self, number: int) -> list[Step]:
+            """Return the messages of an agent's session, in all attempts in order."""
+
         async def answer_agent(
             self, number: int, *, attempt: int, question: int, answer: Mapping[str, Any]
         ) -> None:
@@ -32,6 +48,14 @@ if TYPE_CHECKING:
 
         async def agent_answers(self, host: str, epoch: int) -> list[AgentAnswer]:
             """List the answers to what agents asked that a host has."""
+
+
+@record
+class Step:
+    """A message of an agent's session, which names the run `run` of the host that stored it."""
+
+    run: str
+    body: str
 
 
 @record

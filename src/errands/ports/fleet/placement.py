@@ -22,6 +22,7 @@ class Placement:
 
     A host that wants a person to approve it first says so: `asked` has its reasons, one a line, and `digest`
     stands for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`.
+    `reported` are the addresses, one a line, to which another home has reported how it ended.
     """
 
     attempt: int
@@ -29,6 +30,7 @@ class Placement:
     asked: str = ""
     asked_on: str = ""
     digest: str = ""
+    reported: str = ""
 
 
 def read(directory: str) -> Placement | None:
@@ -45,7 +47,7 @@ def read(directory: str) -> Placement | None:
     found = rundir.fields_of(rest)
     if word != _WORD or not found.get("attempt", "").isdecimal():
         return None
-    texts = {name: found.get(name, "") for name in ("host", "asked", "asked_on", "digest")}
+    texts = {name: found.get(name, "") for name in ("host", "asked", "asked_on", "digest", "reported")}
     return Placement(attempt=int(found["attempt"]), **texts)
 
 
@@ -57,6 +59,7 @@ def write(directory: str, placement: Placement) -> None:
         "asked": placement.asked,
         "asked_on": placement.asked_on,
         "digest": placement.digest,
+        "reported": placement.reported,
     }
     path = f"{directory}/{rundir.PLACEMENT}"
     file = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

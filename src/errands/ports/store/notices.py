@@ -64,5 +64,8 @@ if TYPE_CHECKING:
             With `after`, list everything that came in after a notice instead, read or not.
             """
 
+        def inbox_beginning(self, beginning: str) -> list[Notice]:
+            """List unread notices whose owners begin like this."""
+
         def last_notice(self) -> int:
             """Return the number of the newest notice, for any owner."""

@@ -179,6 +179,13 @@ class NoticeRows(Table):
             values += _due(now)
         return self._outbox(f"WHERE {' AND '.join(where)} ORDER BY id", *values)
 
+    def inbox_beginning(self, beginning: str) -> list[Notice]:
+        return self._outbox(
+            f"{_UNREAD} AND target >= ? AND target < ? ORDER BY target, id LIMIT 100",
+            beginning,
+            f"{beginning}~",
+        )
+
     def last_notice(self) -> int:
         rows = self.db.read("SELECT max(id) FROM outbox")
         return int(rows[0][0] or 0)

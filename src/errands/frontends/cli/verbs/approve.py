@@ -25,6 +25,7 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
+    from errands.engine.approval.approve import check_may_approve
     from errands.engine.approval.question_facts import facts_of
     from errands.frontends.tools.second_thoughts import for_approval
     from errands.text.question import question
@@ -35,7 +36,7 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
         target = _waiting(context, task_id)
     except UnknownTask as error:
         fleet = fleet_tasks(context, error)
-        context.engine.check_may_approve(by=by, door=door)
+        check_may_approve(context.engine, by, door)
         return fleet.approve(task_id, arguments, by=by, door=door)
     before = for_approval(context.engine, target, by=by, door=door) if person else context.engine.get(target)
     view = context.engine.approve(
@@ -61,6 +62,7 @@ def reject(context: Context, arguments: Arguments) -> int:
 
 def _reject(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
+    from errands.engine.approval.approve import check_may_approve
 
     if arguments.always or arguments.task:
         return _withdraw(context, arguments, task_id)
@@ -69,7 +71,7 @@ def _reject(context: Context, arguments: Arguments, task_id: str) -> int:
         target = _waiting(context, task_id)
     except UnknownTask as error:
         fleet = fleet_tasks(context, error)
-        context.engine.check_may_approve(by=by, door=door)
+        check_may_approve(context.engine, by, door)
         return fleet.reject(task_id, arguments, by=by, door=door)
     view = context.engine.reject(target, by=by, door=door, note=arguments.note or "")
     if arguments.json:

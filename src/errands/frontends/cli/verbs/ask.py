@@ -8,7 +8,7 @@ from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import check_reply, reply
-from errands.frontends.cli.task_options import PREVIEW, draft_of, options_of
+from errands.frontends.cli.task_options import KEEP_ON, PREVIEW, draft_of, options_of
 from errands.model.errors import UnknownTask
 from errands.model.view import exit_code
 from errands.text.describe import ending_line, now, state_word
@@ -34,6 +34,14 @@ def ask(context: Context, arguments: Arguments) -> int:
     draft = draft_of(context, arguments, prompt=prompt, door=door_of(person=is_person()))
     if arguments.preview:
         return show_preview(context, arguments, draft)
+    if arguments.keep_on is not None:
+        from errands.frontends.cli.kept_schedule import keep_on
+
+        return keep_on(context, arguments, draft)
+    if draft.after:
+        from errands.frontends.cli.targets import with_far_tasks
+
+        draft = with_far_tasks(context, draft)
     before = context.engine.clock.now()
     view = context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
     is_new = arguments.resume is not None or view.created_at >= before
@@ -49,7 +57,9 @@ def resume(context: Context, arguments: Arguments) -> int:
 
         fleet = fleet_tasks(context, error)
         if arguments.prompt is None:
-            raise Usage(f"resume needs a PROMPT for the agent: errands resume {arguments.id} 'and then?'") from None
+            raise Usage(
+                f"resume needs a PROMPT for the agent: errands resume {arguments.id} 'and then?'"
+            ) from None
         return fleet.resume(arguments.id, _prompt(arguments.prompt), arguments)
     if arguments.prompt is None:
         raise Usage(instead_of_resume(context.engine.view(task_id)))
@@ -133,7 +143,7 @@ PROMPT = Operand(
 )
 
 # The options of a task; they hold for all its runs.
-LAUNCH = (*options_of("agent"), PREVIEW)
+LAUNCH = (*options_of("agent"), KEEP_ON, PREVIEW)
 
 VERBS = (
     Verb(

@@ -6,7 +6,14 @@ from errands.frontends.cli.approval.caller import YES, consent_of, door_of, is_p
 from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.task_options import PREVIEW, command_of, draft_of, note_passed_on, options_of
+from errands.frontends.cli.task_options import (
+    KEEP_ON,
+    PREVIEW,
+    command_of,
+    draft_of,
+    note_passed_on,
+    options_of,
+)
 from errands.model.errors import NotFound
 from errands.model.options.table import OPTIONS
 from errands.ports.store import Query
@@ -24,6 +31,14 @@ def run(context: Context, arguments: Arguments) -> int:
     draft = draft_of(context, arguments, command=command, **consent_of(arguments))
     if arguments.preview:
         return show_preview(context, arguments, draft)
+    if arguments.keep_on is not None:
+        from errands.frontends.cli.kept_schedule import keep_on
+
+        return keep_on(context, arguments, draft)
+    if draft.after:
+        from errands.frontends.cli.targets import with_far_tasks
+
+        draft = with_far_tasks(context, draft)
     before = context.engine.clock.now()
     view = context.engine.submit(draft)
     return reply(context, arguments, view, is_new=view.created_at >= before)
@@ -90,7 +105,7 @@ VERBS = (
         "counts as approval, except for what cannot be undone or reaches beyond the project, such as a push; "
         "without a terminal the task waits as a proposal and the exit code is 4, unless --yes is given. With "
         "--wait, Ctrl-Z leaves the task in the background and Ctrl-C twice cancels it.",
-        options=(*options_of("shell"), PREVIEW, YES, *REPLY),
+        options=(*options_of("shell"), KEEP_ON, PREVIEW, YES, *REPLY),
         refused={
             flag: f"it is for agents; see errands ask {flag}"
             for option in OPTIONS
