@@ -95,20 +95,20 @@ fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines u
 conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
 	@$(BIN)/python -m pytest -q tests/clients/test_conformance.py
 
-spec: $(VENV) ## Tell which requirements have no test
+spec: $(VENV) ## List the requirements without a test
 	@$(BIN)/python -m tests.requirements
 
 prove: $(VENV) $(PROGRAMS) ## Break each requirement on purpose, and see its tests fail (IDS="L9 O6": only these)
 	@$(BIN)/python -m tests.proof --at-once $(AT_ONCE) $(IDS)
 
-goldens: $(VENV) ## Write what people see of every verb at three widths anew, to be looked at
+goldens: $(VENV) ## Rewrite the expected screens of every verb at three widths; then read the difference
 	@GOLDENS=write $(BIN)/python -m pytest -q tests/frontends/chat/test_goldens.py tests/frontends/cli/test_goldens.py tests/frontends/top/test_goldens.py
 
-docs: $(VENV) ## Write the generated documents anew
+docs: $(VENV) ## Rewrite the generated documents
 	@$(BIN)/python -m errands.frontends.cli.reference
 	@$(BIN)/python -m errands.frontends.web.api.reference
 
-screenshots: $(VENV) ## Take the pictures of the web page anew, and film an approval on a phone
+screenshots: $(VENV) ## Take new pictures of the web page, and film an approval on a phone
 	-@tools/apt chromium
 	@$(BIN)/python tools/screenshots
 	@$(BIN)/python tools/film
@@ -120,7 +120,7 @@ dist: $(VENV) ## Build the source archive and the wheel in dist
 	@rm -rf dist
 	@$(BIN)/python -m build --no-isolation
 
-lock: $(VENV) ## Take the newest versions of all dependencies into tools/lock.txt
+lock: $(VENV) ## Update tools/lock.txt to the newest versions of all dependencies
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --all-extras --group dev --no-header --no-annotate \
 	--output-file tools/lock.txt pyproject.toml
 

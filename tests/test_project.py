@@ -24,6 +24,17 @@ def test_the_version_is_written_once() -> None:
     assert f"## {errands.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_changelog_is_grouped_as_keep_a_changelog_has_it() -> None:
+    _, *versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
+    usual = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+
+    for version in versions:
+        groups = re.findall(r"^### (.*)$", version, flags=re.M)
+        assert groups
+        assert groups == [each for each in usual if each in groups]
+        assert "\n- " not in version.partition("\n### ")[0]  # every line stands in a group
+
+
 def test_the_base_install_needs_only_the_bash_grammar_cron_and_time_zones() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[^\w-]", each)[0] for each in project["dependencies"]}

@@ -38,7 +38,8 @@ def run(words: list[str]) -> int:
     except BrokenPipeError:
         return _silence_output()
     except OSError as error:
-        return _complain(f"cannot continue: {error}", 1)
+        where = f": {error.filename}" if error.filename else ""
+        return _complain(f"cannot continue: {error.strerror or error}{where}", 1)
 
 
 def leave(code: int) -> NoReturn:

@@ -220,7 +220,7 @@ def test_the_queue_is_steered_by_command(engine: Engine, discord: FakeDiscord, t
     types("edit", f"`{first}` is edited: `$ echo new`", task=first, command="echo new")
     assert engine.view(first).command == "echo new"
     types("lane", "narrow: 0 of 2 running, 0 pending", name="narrow", width=2)
-    types("lane", "⚠️ there is no lane 'none'", name="none")
+    types("lane", "⚠️ unknown lane 'none'", name="none")
     types("hold", f"⚠️ task {running} is running already", task=running)
     engine.cancel([running, first, second])
 

@@ -193,7 +193,7 @@ async def test_task_in_the_background(claude: Speaker) -> None:
         run_in_background=True,
     )
     assert set(facts(reply)) == {"success", "task_id", "status", "output_file", "note", "wake"}
-    assert facts(reply)["note"] == "There is no agent 'Bash' here; the configured one does it."
+    assert facts(reply)["note"] == "Unknown agent 'Bash'; the configured one does it."
     assert facts(reply)["note"] in reply.text
     task = await claude.task()
     assert (task.kind, task.description, task.command) == (

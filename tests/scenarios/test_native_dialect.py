@@ -129,7 +129,7 @@ async def test_a_batch_is_awaited_as_a_whole(native: Speaker, tmp_path: Path) ->
     assert "quick" in whole.text
     assert "slow at last" in whole.text
     assert facts(whole)["live"] == 0
-    assert await native.refused("wait", batch="nothing") == "There is no task of this batch."
+    assert await native.refused("wait", batch="nothing") == "No task belongs to this batch."
     assert await native.refused("wait") == "Invalid arguments for wait: give id or batch"
 
 

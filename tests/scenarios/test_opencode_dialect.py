@@ -50,7 +50,7 @@ async def test_background_task_needs_a_prompt(opencode: Speaker) -> None:
 
 async def test_background_task_says_who_plays_an_agent_that_is_not_there(opencode: Speaker) -> None:
     reply = await opencode("background_task", description="x", prompt="hello", agent="explore")
-    assert "There is no agent 'explore' here; the configured one does it." in reply.text
+    assert "Unknown agent 'explore'; the configured one does it." in reply.text
     assert "Agent: offline" in reply.text
 
 

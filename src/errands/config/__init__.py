@@ -108,7 +108,7 @@ def inspect(
     user = user_file(environ)
     project = project_file(cwd if cwd is not None else _here())
     account = account_file()
-    files = [(user, False)] if os.path.isfile(user) else []
+    files = [(user, False)] if os.path.exists(user) else []
     if project is not None and project != user:
         files.append((project, True))
     variables = {name: value for name, value in environ.items() if _is_ours(name)}

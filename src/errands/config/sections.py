@@ -103,7 +103,7 @@ class Agents:
     )
     continues: bool = key(
         True,
-        "whether the agent of a chat goes on by itself when work that it started ends and nobody types",
+        "whether the agent of a chat goes on by itself when its work ends and you are not typing",
         personal=True,
     )
     warm: timedelta | None = key(

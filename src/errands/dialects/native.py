@@ -235,7 +235,7 @@ class Native(BaseDialect):
             return await self._ended(context, await context.wait(await context.find(id), timeout))
         views = await context.tasks(batch=batch)
         if not views:
-            return self.refused("There is no task of this batch.", {})
+            return self.refused("No task belongs to this batch.", {})
         # All at once: each wait gives up by itself, and the time-out is for all of them.
         ended = await asyncio.gather(*(context.wait(view, timeout) for view in views[:LISTED]))
         shown = [await self._ended(context, view) for view in ended]

@@ -119,12 +119,12 @@ class ToolContext:
         if own and (name or GENERAL) in own:
             return own[name or GENERAL], ""
         if own and name is not None and not self.engine.knows_agent(name):
-            raise BadValue(f"There is no agent {one_line(name, 80)!r} here; there are: {', '.join(own)}")
+            raise BadValue(f"Unknown agent {one_line(name, 80)!r}; the known ones: {', '.join(own)}")
         if name is None or self.engine.knows_agent(name):
             return name, ""
         if self.caller.subagents_of:
             return f"{self.caller.subagents_of}/{name}", ""
-        return None, f"There is no agent {one_line(name, 80)!r} here; the configured one does it."
+        return None, f"Unknown agent {one_line(name, 80)!r}; the configured one does it."
 
     # Waiting.
 

@@ -216,7 +216,7 @@ class Queue:
         return found
 
     def set_lane(self, name: str, width: int | None, *, by: str | None = None) -> Lane:
-        """Set how many runs of a lane are live at once, from now on; None: as the configuration says.
+        """Set how many tasks a lane runs at once, from now on; None: as the configuration says.
 
         Runs beyond a smaller width go on; 0 starts nothing until the lane is wider. A new name is a new lane.
         """

@@ -1,6 +1,6 @@
 """Carriers: programs, subcommands and options that run another program, which a `*` in a rule does not mean.
 
-Whoever allows `git fetch *` thinks of remotes and branches, not of `--upload-pack='sh -c ...'`. A rule that
+Allowing `git fetch *` is meant for remotes and branches, not for `--upload-pack='sh -c ...'`. A rule that
 names such a word itself covers it.
 """
 

@@ -1,6 +1,6 @@
 """Limits: how much a run may use before it is stopped, how it is stopped, and how often it is retried.
 
-A lane is a named limit on how many runs are live at once.
+A lane is a named limit on how many tasks run at once.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOCK_NOTE = 1024  # bytes; never shorter, so that it can be overwritten in place on a full disk
 _PID = b'"pid": '
-_LONGEST_UPTIME = 1e12  # seconds; more is no time at all
+_LONGEST_UPTIME = 1e12  # seconds; a larger number is a damaged record
 _LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 

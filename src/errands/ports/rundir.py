@@ -246,7 +246,7 @@ def keep_log(directory: str, *, attempt: int) -> None:
         try:
             os.rename(f"{directory}/{LOG}", f"{directory}/output.{attempt - 1}.log")
         except OSError:
-            pass  # there is no log
+            pass  # no log
 
 
 def renew_log(directory: str, header: bytes) -> None:

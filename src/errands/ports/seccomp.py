@@ -31,7 +31,7 @@ REFUSED: dict[str, tuple[int, int]] = {
 MISSING = {"clone3": (435, 435), "openat2": (437, 437)}
 CLONE, IOCTL = (56, 220), (16, 29)
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEWUSER, NEWPID, NEWNET, NEWNS, NEWUTS, NEWIPC, NEWCGROUP
-TYPED_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: input for whoever reads the terminal next
+TYPED_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: input for the terminal's next reader
 
 LOAD, EQUAL, SET, AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000

@@ -225,7 +225,7 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
     receiver.mood = 500
     assert "the answer is 500" in hooked.types("channel", "test", "hook", code=1).err
     assert "is an inbox" in hooked.types("channel", "test", "inbox", code=2).err
-    assert "there is no Discord channel 'hook'" in hooked.types("channel", "discord", "hook", code=2).err
+    assert "unknown Discord channel 'hook'" in hooked.types("channel", "discord", "hook", code=2).err
 
 
 @pytest.mark.spec("X13")

@@ -85,7 +85,7 @@ def test_columns_and_fields_can_be_chosen(busy: Person) -> None:
     assert len(busy.types("ls", "--json", "--state", "failed").object) > 50
     for flag in ("--columns", "--json"):
         refused = busy.types("ls", flag, "id,stat", code=2).err
-        assert f"{flag}: there is no field 'stat' (did you mean state?); choose from: id, " in refused
+        assert f"{flag}: unknown field 'stat' (did you mean state?); choose from: id, " in refused
     assert "--columns needs the names of fields" in busy.types("ls", "--columns", ",", code=2).err
 
 
@@ -122,8 +122,11 @@ def test_a_watched_list_keeps_its_titles_and_says_what_is_cut(busy: Person) -> N
     child = terminal.types("ls", "--all", "--watch", columns=80)
     try:
         child.setwinsize(10, 80)
-        child.expect(r"\x1b\[2J((?:(?!\x1b\[2J)[\s\S])*? more rows[\s\S]*?)Ctrl-C quits")
+        child.expect(r"\x1b\[H((?:(?!\x1b\[H)[\s\S])*? more rows[\s\S]*?)Ctrl-C quits")
         lines = plain(child.match[1]).splitlines()  # type: ignore[index]
+        child.expect_exact("\x1b[H")  # the next frame is written over the last one:
+        child.expect_exact("Ctrl-C quits")
+        assert "\x1b[2J" not in child.before  # what is cleared would pile up in the history of the terminal
         child.send(INTERRUPT)
 
         assert lines[0].split()[:2] == ["ID", "STATE"]

@@ -110,9 +110,9 @@ def test_every_operation_is_served_with_its_methods_and_no_others(web: WebServer
 REFUSED: tuple[tuple[str, str, Any, str], ...] = (
     ("GET", "/api/tasks?limit=0", None, "limit must be at least 1 and at most 500 (got 0)"),
     ("GET", "/api/tasks?limit=x", None, "limit must be a whole number (got 'x')"),
-    ("GET", "/api/tasks?limt=5", None, "there is no parameter 'limt' (did you mean limit?)"),
+    ("GET", "/api/tasks?limt=5", None, "unknown parameter 'limt' (did you mean limit?)"),
     ("GET", "/api/tasks?limit=5&limit=6", None, "limit is given twice; give it once"),
-    ("GET", "/api/tasks?state=runing", None, "there is no state 'runing' (did you mean running?)"),
+    ("GET", "/api/tasks?state=runing", None, "unknown state 'runing' (did you mean running?)"),
     ("GET", "/api/tasks?since=yesterday", None, "since must be a time such as"),
     ("GET", "/api/tasks?commands=1", None, "commands must be true or false (got '1')"),
     ("GET", "/api/timeline?group=x", None, "group must be one of lane, name, batch (got 'x')"),

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
-WAITS = ("wait",)  # tools that take their time, so that repeating a call is no loop
+WAITS = ("wait",)  # tools that wait, which may be called again and again
 _OFTEN = 3  # times in a row that a call may be made with the same arguments
 _LONGEST_NOTE = 200
 _AGAIN = (

@@ -56,7 +56,7 @@ class Turn:
         self._idle: tuple[bool, float] | None = None  # whether the turn had begun, and since when
         self._partial = ""
         self._trouble: Mapping[str, Any] | None = None
-        self._over = ""  # the message with which a turn ended unfinished: it is no answer to the next prompt
+        self._over = ""  # the last message of an unfinished turn; it does not answer the next prompt
 
     async def __aenter__(self) -> Turn:
         """Follow the events from now on, so that none of the next prompt is missed."""

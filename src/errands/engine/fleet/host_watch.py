@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from errands.ports.fleet import HostView
     from errands.ports.home import Home
 
-FRESH = 2.0  # seconds for which an answer is good, whoever asks
+FRESH = 2.0  # seconds for which an answer is shared by all who ask
 
 
 class HostWatch:
@@ -43,7 +43,7 @@ class HostWatch:
         try:
             me = member.require(self._home)
             self.own = me.id
-            # The first call loads psycopg, for which nobody else should have to wait.
+            # The first call loads psycopg, which must not block the others.
             fleet = await asyncio.to_thread(self._open_fleet, me.address())
             try:
                 await fleet.open()

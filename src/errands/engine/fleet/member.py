@@ -111,7 +111,7 @@ async def drain(home: Home, open_fleet: OpenFleet, name: str | None, *, wanted: 
     async with opened(home, open_fleet) as fleet:
         if not await fleet.drain(name, wanted=wanted):
             known = ", ".join(host.name for host in await fleet.hosts() if host.state in _UP)
-            raise BadValue(f"there is no host {name!r} in the fleet; there are: {known or 'none'}")
+            raise BadValue(f"unknown host {name!r}; the hosts of the fleet: {known or 'none'}")
     return name
 
 

@@ -1,7 +1,7 @@
 """The hub: hears of every change over one line to the daemon, and passes it on to all listeners of a process.
 
 Without a daemon it asks the store several times a second whether anything changed, and goes over to the
-daemon when one comes. With one it asks rarely whether there is a change that nobody reported: only then is
+daemon when one comes. With one it asks rarely whether a change was not reported: only then is
 everything read again. A report covers all that was written before it, so a change whose ring got lost can
 hide behind those of others; everything is read a minute after the first one, too.
 """

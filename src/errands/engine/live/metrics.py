@@ -133,7 +133,7 @@ def _gauges(core: EngineCore) -> list[Family]:
         ),
         _gauge(
             "errands_lane_slots",
-            "Runs of a lane that may be live at once.",
+            "Tasks that a lane may run at once.",
             [({"lane": each}, widths.get(each, UNKNOWN_LANE)) for each in lanes],
         ),
         _gauge(

@@ -113,4 +113,4 @@ def _remember(cache: str, key: str, answer: str) -> None:
             file.write(f"{key}\n{answer}")
         os.replace(draft, cache)
     except OSError:
-        pass  # there is no home yet, or no room: it is tried again
+        pass  # no home yet, or no room in it; the next call tries again

@@ -21,7 +21,7 @@ _SYSTEM = (
 _MINE = ("/home", "/root")  # what is in them are home directories and projects
 # Tools that keep work trees in a hidden directory of the home do so below one of these names.
 _WORK_TREES = frozenset(("worktree", "worktrees"))
-# Packages and caches: nobody works in a repository there.
+# Packages and caches: a repository in there is not worked in.
 _SKIPPED = frozenset(
     """node_modules .venv venv site-packages target __pycache__ .cache .tox .nox .mypy_cache .pytest_cache
     .ruff_cache .next .gradle .terraform""".split()
@@ -53,7 +53,7 @@ def check_project(project: str, *, home: str, path: str = "") -> None:
     """
     real = resolved(project)
     homes = {resolved(each) for each in (own_home(), os.environ.get("HOME", "")) if each}
-    homes.discard("/")  # a `pwd` entry of `/` is no home directory
+    homes.discard("/")  # some accounts have `/` in the password file
     if real == "/" or any(is_within(each, real) for each in homes):
         raise BadValue(f"a sandbox may not write to all of {project}; run this in a project below it")
     if home and is_within(real, resolved(home)):

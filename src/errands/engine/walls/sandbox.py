@@ -42,7 +42,7 @@ def obstacle_to(project: str, home: str, cache: str, *, path: str) -> str:
 
 
 def contained(action: Shell, variables: Mapping[str, str]) -> Sandbox:
-    """Return the sandbox of work that nobody approved: it has its project, and no network."""
+    """Return the sandbox of work that was not approved: it has its project, and no network."""
     return Sandbox(writable=(LocalWorkspace(action.cwd, variables).project,), network=False)
 
 

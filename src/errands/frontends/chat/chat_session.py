@@ -237,7 +237,7 @@ class ChatSession:
                     await asyncio.wait_for(self._more.wait(), LOOK_AGAIN)
 
     def _may_continue(self) -> bool:
-        """Return whether the agent takes a turn by itself: what it started has ended, and nobody types.
+        """Return whether the agent takes a turn by itself: its work has ended, and the person is not typing.
 
         Without a person who reads along it does not, and a person who types reports it with their message.
         """

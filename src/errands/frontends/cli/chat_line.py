@@ -72,7 +72,7 @@ class ChatLine:
         return {name: adapted(load(name)) for name in VERBS}
 
     def refuse(self, name: str) -> None:
-        """Say where a verb works that does not work here; nothing for a word that is no verb."""
+        """Say where a verb works that does not work here; say nothing about other words."""
         if name in NAMES or name in MEANT or name in ALIASES:
             _verb(name)
 

@@ -1,6 +1,6 @@
 """Tasks of other homes: the verbs for an id that is unknown here but known to the fleet.
 
-Only a home that belongs to a fleet comes here, and only for such an id, so nobody else pays for it.
+Loaded only in a home that belongs to a fleet, and only for such an id.
 """
 
 from __future__ import annotations

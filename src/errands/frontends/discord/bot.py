@@ -56,7 +56,7 @@ class Bot(discord.Client):
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
         intents.guild_messages = intents.dm_messages = True
         intents.message_content = reads_all
-        # Members are never looked up, so there is no reason to wait for them at the start.
+        # Members are never looked up, so the start need not wait for them.
         super().__init__(
             intents=intents,
             chunk_guilds_at_startup=False,

@@ -254,7 +254,7 @@ class Commands:
             queue.set_lane(name, width, by=by)
         lanes = [each for each in queue.lanes() if name in (None, each.name)]
         if not lanes:
-            raise BadValue(f"there is no lane {name!r}; give it a width to add it")
+            raise BadValue(f"unknown lane {name!r}; give it a width to add it")
         return "\n".join(
             f"{line(each.name)}: {each.running} of {each.width} running, {each.pending} pending"
             for each in lanes

@@ -161,7 +161,7 @@ KEYS: tuple[Key, ...] = (
         keys=("=",),
         place="list",
         label="width",
-        help="in Lanes: set how many runs of a lane are live at once",
+        help="in Lanes: set how many tasks a lane runs at once",
     ),
     Key(
         action="approve",

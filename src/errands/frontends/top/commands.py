@@ -218,11 +218,11 @@ class Commands:
 
     def _earlier_run(self) -> None:
         if not self._app.task_view.step_run(-1):
-            self._app.say("there is no run before this one")
+            self._app.say("this is the first run")
 
     def _later_run(self) -> None:
         if not self._app.task_view.step_run(1):
-            self._app.say("there is no run after this one")
+            self._app.say("this is the last run")
 
     def _copy(self) -> None:
         self._app.copy_to_clipboard(self._target.screen_text())

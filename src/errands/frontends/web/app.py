@@ -193,7 +193,7 @@ class WebApp:
 def refusal_of(error: ErrandsError) -> RefusalError:
     """Return what an error of the engine is to a caller: its own sentence, its class, and a status."""
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
-    # Callers know that there is no such thing by one name.
+    # Callers get one name for everything that is not found.
     kind = errors.NotFound if isinstance(error, errors.UnknownTask) else type(error)
     return RefusalError(status, line(str(error)), kind.__name__)
 

@@ -97,7 +97,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that is no JSON, with its content type."""
+    """Text other than JSON, with its content type."""
 
     content_type: str
     content: str

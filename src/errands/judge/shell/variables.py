@@ -1,7 +1,7 @@
 """Environment variables: which ones are harmless to set, and which ones a harmless command may inherit.
 
-A command that only reads inherits nothing but what is listed. Test runs, which need variables that nobody can
-list, run without those that would make them load or start something else.
+A command that only reads inherits nothing but what is listed. Test runs need variables that cannot be
+listed, so they run without those that would make them load or start something else.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _INHERITED = {
 }
 # What it may look up, as long as that is in the person's own home directory.
 _OWN = frozenset("XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME".split())
-# A pager takes commands from its terminal that nobody has judged: on a terminal, too, there is none.
+# A pager takes commands from its terminal that were never judged, so there is none on a terminal either.
 _NO_PAGERS = {**dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER"), "cat"), "LESSSECURE": "1"}
 
 

@@ -118,6 +118,8 @@ def _wrapped(paragraph: str, columns: int, hang: int) -> Iterator[str]:
         return
     words = paragraph.lstrip(" ")
     lead = " " * (len(paragraph) - len(words))
+    if words.startswith(("• ", "- ")):
+        hang += 2
     line, gap, is_empty = lead, 0, True
     for word in words.split(" "):
         if not word:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Wish = Literal["cancel", "approve", "reject", "resume", "keep"]
 
     class Fleet(AgentFleet, NoticeFleet, Protocol):
-        """Every method raises `FleetUnreachable` if there is no answer in time; asking again does no harm."""
+        """Every method raises `FleetUnreachable` without an answer in time; calling again is safe."""
 
         async def open(self) -> None:
             """Connect, and create or upgrade the tables; refuse tables of a newer version.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
             """Extend the lease and store the last output of runs; None: refused, the host was given up."""
 
         async def drain(self, name: str, *, wanted: bool) -> bool:
-            """Let a host take nothing new, or take again; False if there is no host of this name."""
+            """Stop a host from taking new runs, or let it take them again; False if its name is unknown."""
 
         async def leave(self, host: str, epoch: int) -> None:
             """Give up the lease at once; runs that this host still has are handled as its loss."""

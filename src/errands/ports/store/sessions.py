@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         def see_session(self, name: str, *, now: datetime, reopens: bool = True) -> None:
             """Note that the frontend of a parent session is there, so that what it started is kept.
 
-            One that had ended goes on after all, unless `reopens` is false: a task of it is no sign of life.
+            An ended one is opened again, unless `reopens` is false.
             """
 
         def end_session(self, name: str, *, now: datetime) -> None:

@@ -47,7 +47,7 @@ class Walls:
         if not self.abi:
             return "the kernel has no Landlock, or it is switched off"
         if not is_known(self._machine):
-            return f"there is no system call filter for {self._machine}"
+            return f"system calls cannot be filtered on {self._machine}"
         if self._call(self._prctl, (_GET_SECCOMP, 0, 0, 0, 0)) < 0:
             return "the kernel has no seccomp"
         return ""
@@ -88,7 +88,7 @@ class Walls:
         if rules < 0:
             raise OSError(0, "the kernel refused the walls around a command")
         try:
-            # /dev/tty is the terminal of whoever opens it, which has none unless the run was given one.
+            # /dev/tty is the opening process's own terminal; it has one only if the run was given one.
             for path in ("/dev/null", "/dev/tty", *terminals):
                 self._allow(rules, path, (_WRITE | _TRUNCATE | _IOCTL) & known)
             for path in writable:

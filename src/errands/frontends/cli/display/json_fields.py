@@ -176,7 +176,7 @@ def picked(thing: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _unknown(name: str, known: Sequence[str], flag: str) -> BadValue:
     near = did_you_mean(name, known)
-    return BadValue(f"{flag}: there is no field {name!r}{near}; choose from: {', '.join(known)}")
+    return BadValue(f"{flag}: unknown field {name!r}{near}; choose from: {', '.join(known)}")
 
 
 def field_text(view: View, name: str) -> str:

@@ -167,11 +167,27 @@ MEANT = {
     "settings": "config show",
     "completions": "completion",
     "reset": "clear --all",
+    "events": "ls --watch",
+    "monitor": "top",
+    "ui": "web",
+    "browser": "web",
+    "stats": "metrics",
+    "usage": "metrics",
+    "diagnose": "doctor",
+    "health": "doctor",
+    "templates": "template ls",
+    "save": "template save",
+    "disable": "pause",
+    "enable": "unpause",
+    "fork": "ask --fork",
 }
 
 # What no verb does, and what does it.
 INSTEAD = {
     "version": "errands --version prints it",
+    "config set": "edit the file that errands config show names last",
+    "config get": "errands config show prints every setting",
+    "config edit": "edit the file that errands config show names last",
     "upgrade": "install the new version over it (uv tool install --force '.[all]' in its clone), then "
     "errands daemon stop: the next command starts the new one",
 }
@@ -198,19 +214,23 @@ def find(words: list[str]) -> tuple[str, list[str]]:
         both = f"{name} {words[1]}" if len(words) > 1 else name
         if both in NAMES:
             return both, words[2:]
+        if both in INSTEAD:
+            raise Usage(f"unknown verb {both!r}; {INSTEAD[both]}")
         if len(words) > 1 and not words[1].startswith("-"):
             members = [member.partition(" ")[2] for member in FAMILIES[name]]
             raise Usage(
-                f"there is no {both!r}{did_you_mean(words[1], members)}; choose one of: {', '.join(members)}"
+                f"unknown verb {both!r}{did_you_mean(words[1], members)}; choose one of: {', '.join(members)}"
             )
         return name, words[1:]
     if name in NAMES:
         return name, words[1:]
     if name in ALIASES:
         return _aliased(name, words[1:])
+    if name.startswith("-"):
+        raise Usage(f"errands has no option {name}; options follow a verb; see errands --help")
     if name in INSTEAD:
-        raise Usage(f"there is no verb {name!r}; {INSTEAD[name]}")
-    raise Usage(f"there is no verb {name!r}{_meaning(name)}; see errands --help")
+        raise Usage(f"unknown verb {name!r}; {INSTEAD[name]}")
+    raise Usage(f"unknown verb {name!r}{_meaning(name)}; see errands --help")
 
 
 def _aliased(name: str, rest: list[str]) -> tuple[str, list[str]]:

@@ -61,7 +61,7 @@ def discord(context: Context, arguments: Arguments) -> int:
     name = arguments.name or (bots[0] if len(bots) == 1 else "discord")
     if name not in bots:
         raise Usage(
-            f"there is no Discord channel {name!r}{did_you_mean(name, bots)}; "
+            f"unknown Discord channel {name!r}{did_you_mean(name, bots)}; "
             f"add [channels.{name}] to your configuration"
         )
     gc.enable()  # a bot runs for long

@@ -218,7 +218,7 @@ VERBS = (
     ),
     Verb(
         name="host drain",
-        summary="let a host take no more runs; those that it has go on",
+        summary="stop a host from taking more runs; those it has go on",
         run=drain,
         operands=(Operand(metavar="NAME", help="the host; default: this one", optional=True),),
         options=(Option(flags=("--undo",), help="let it take runs again"),),
@@ -227,7 +227,7 @@ VERBS = (
         name="host leave",
         summary="leave the fleet",
         run=leave,
-        options=(Option(flags=("--force",), help="leave although runs are lost by it"),),
+        options=(Option(flags=("--force",), help="leave even if runs are lost"),),
     ),
     Verb(
         name="hosts",

@@ -77,13 +77,16 @@ def _watch(context: Context, wanted: Wanted) -> int:
     if not sys.stdout.isatty():
         raise Usage("--watch needs a terminal; use `errands ls --json` instead")
     watch = Watch(context, ["*"])
+    start = "\x1b[H\x1b[2J"
     try:
         while True:
             context = context.with_look(None)  # the window may have another size now
             lines = list_lines(context, wanted, height=max((context.rows or 24) - 1, 2))
             hint = context.look.paint("Ctrl-C quits", "dim")
-            sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, hint]))
+            # Only the first frame clears the screen: terminals move what is cleared into the history.
+            sys.stdout.write(start + "\n".join(f"{each}\x1b[K" for each in (*lines, hint)) + "\x1b[J")
             sys.stdout.flush()
+            start = "\x1b[H"
             watch.news(1.0)
     except KeyboardInterrupt:
         sys.stdout.write("\n")

@@ -137,8 +137,9 @@ def lane(context: Context, arguments: Arguments) -> int:
         if arguments.lane is not None:
             lanes = [each for each in lanes if each.name == arguments.lane]
             if not lanes:
-                raise Usage(f"there is no lane {arguments.lane!r}; errands lane {arguments.lane} 2 adds it")
+                raise Usage(f"unknown lane {arguments.lane!r}; errands lane {arguments.lane} 2 adds it")
     else:
+        known = {each.name for each in queue.lanes()}
         lanes = [queue.set_lane(arguments.lane, width)]
     if arguments.json:
         for each in lanes:
@@ -146,7 +147,7 @@ def lane(context: Context, arguments: Arguments) -> int:
     elif arguments.width is None:
         context.say(*_table(context, lanes))
     else:
-        context.say(_said(lanes[0]))
+        context.say(_said(lanes[0], is_new=arguments.lane not in known))
     return 0
 
 
@@ -191,7 +192,7 @@ def _origin(lane: Lane) -> str:
     return f"set by {line(lane.set_by or '')} {local(lane.set_at)}{other}"
 
 
-def _said(lane: Lane) -> str:
+def _said(lane: Lane, *, is_new: bool) -> str:
     if lane.set_at is None and lane.configured is None:
         rest = "; what is pending in it starts one at a time" if lane.pending else ""
         return f"removed lane {lane.name}, which the configuration does not have{rest}"
@@ -199,7 +200,7 @@ def _said(lane: Lane) -> str:
     more = ""
     if lane.set_at is not None and lane.configured not in (None, lane.width):
         more = f"; the configuration says {lane.configured} (errands lane {lane.name} {DEFAULT})"
-    return f"lane {lane.name}: {what} from now on{more}"
+    return f"{'new lane' if is_new else 'lane'} {lane.name}: {what} from now on{more}"
 
 
 PENDING = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live")
@@ -282,7 +283,7 @@ VERBS = (
     ),
     Verb(
         name="lane",
-        summary="list the lanes, or set how many runs of a lane are live at once",
+        summary="list the lanes, or set how many tasks a lane runs at once",
         run=lane,
         details="A width that is set here takes effect at once, lasts, and overrides the configuration until "
         "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "

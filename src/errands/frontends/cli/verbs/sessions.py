@@ -108,7 +108,7 @@ def _one(context: Context, arguments: Arguments) -> int:
 
 
 def _ending(run: RunView | None, said: Exchange) -> str:
-    """Return why there is no answer, or not all of it."""
+    """Return why the answer is missing or incomplete."""
     if run is None:  # removed since
         return f"({line(said.error)})" if said.error else ""
     if run.state in LIVE:

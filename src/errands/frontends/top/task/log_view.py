@@ -29,7 +29,7 @@ class LogView(LineView):
         self.is_following = True
         self.is_wrapped = True
         self.wanted = ""  # what is looked for
-        self.empty = ""  # what to say if there is no output
+        self.empty = ""  # what to say instead of missing output
         self._left = 0  # columns that are scrolled away, if lines are not wrapped
         self._is_preparing = False
 

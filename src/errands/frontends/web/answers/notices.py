@@ -51,7 +51,7 @@ def retry_notices(call: Call) -> Answer:
     waiting = [each for each in inbox.undelivered() if each.state == "waiting"]
     known = {each.id: each for each in [*inbox.undelivered(given_up=True), *waiting]}
     if ids is not None and (missing := next((each for each in ids if each not in known), None)):
-        raise NotFound(f"there is no undelivered notice {missing}")
+        raise NotFound(f"unknown undelivered notice {missing}")
     chosen = list(known.values()) if ids is None else [known[each] for each in ids]
     again = inbox.retry(chosen, everything=ids is None)
     return done(f"{plural(len(again), 'notice')} will be sent again")

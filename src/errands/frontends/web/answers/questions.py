@@ -42,7 +42,7 @@ def question(call: Call) -> Answer:
             by = f" by {line(asked.by)}" if asked.by else ""
             said = f"{answer_word(asked)}{by}, {str(asked.at)[:19]} UTC"
             return {"open": None, "task": entry.approval.task_id, "said": {"state": said}}
-    raise NotFound(f"there is no question {number}; it may have been removed with its task")
+    raise NotFound(f"unknown question {number}; it may have been removed with its task")
 
 
 def _question(call: Call, task_id: str, *, is_person: bool) -> dict[str, Any] | None:
@@ -102,7 +102,7 @@ def _covers(answer: AnswerToQuestion, view: View, mask: Mask | None) -> str:
             return "The same again in the rest of this agent's task, but nothing else, and no other task."
         case "always":
             return (
-                f"Exactly this command in {where}, from now on, whoever starts it. "
+                f"Exactly this command in {where}, from now on, from any caller. "
                 "Every other command, and this one in another directory, still asks. "
                 "`errands audit --always` lists such approvals, `errands reject --always` takes one back."
             )

@@ -32,7 +32,7 @@ def query_of(engine: Engine, filters: Any, **more: Any) -> Query:
     states = [each for each in (filters.get("state") or "").split(",") if each]
     for each in states:
         if each not in SIGNS:
-            raise BadValue(f"there is no state {each!r}{did_you_mean(each, SIGNS)}; see `errands ls --help`")
+            raise BadValue(f"unknown state {each!r}{did_you_mean(each, SIGNS)}; see `errands ls --help`")
     since = filters.get("since")
     ids = [each for each in (filters.get("ids") or "").split(",") if each]
     if len(ids) > MOST_IDS:

@@ -25,7 +25,7 @@ _CAUSES = 20  # failed tasks whose output is looked at
 _ROWS = 100
 _POINTS = 1000
 _TRACKS = 4  # on which the runs of a row are drawn that overlap
-_FIRST = datetime(1970, 1, 1, tzinfo=UTC)  # nothing ran before, and long before there is no time at all
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)  # nothing ran before it, and datetime ends not long before
 
 
 def _time(call: Call, name: str, default: datetime) -> datetime:

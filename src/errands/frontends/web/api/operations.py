@@ -159,7 +159,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="set-lane", method="POST", path="/api/lanes/{lane}",
-        summary="set how many runs of a lane are live at once", verb="Queue.set_lane",
+        summary="set how many tasks a lane runs at once", verb="Queue.set_lane",
         parameters=(in_path("lane", text("its name", shortest=1)),),
         body=thing(width=maybe(integer("null: as the configuration says", 0, 10_000))), answer="Lanes",
     ),

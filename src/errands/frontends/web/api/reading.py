@@ -48,7 +48,7 @@ def _pairs(query: bytes, known: Mapping[str, Parameter]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in pairs:
         if name not in allowed:
-            raise BadValue(f"there is no parameter {shown(name)}{did_you_mean(name, allowed)}")
+            raise BadValue(f"unknown parameter {shown(name)}{did_you_mean(name, allowed)}")
         if name in found:
             raise BadValue(f"{name} is given twice; give it once")
         found[name] = value

@@ -56,7 +56,7 @@ VIEW_SHAPES: dict[str, Schema] = {
     ),
     "Lane": thing(
         name=_any,
-        width=integer("how many runs are live at once"),
+        width=integer("how many tasks run at once"),
         configured=maybe(integer()),
         running=integer(),
         pending=integer(),
