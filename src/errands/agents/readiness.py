@@ -50,7 +50,7 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
 def _builtin(settings: Mapping[str, Any]) -> str:
     made = load("errands.agents.builtin.models:model")(settings)
     is_ollama = made.system == "ollama"
-    # A name without a provider is taken for one of Ollama's, so say which server will be asked.
+    # A name without a provider is read as one of Ollama's, so say which server will be asked.
     what = f"{made.model_name} of Ollama" if is_ollama else made.model_name
     for name, server in settings.get("mcp", {}).items():
         _served(name, server)

@@ -130,7 +130,7 @@ class Native(BaseDialect):
         Tool(
             name="edit",
             description="Change a task that has not started, or a recurring one; what you leave out stays. "
-            'It is judged anew. Example: {"id": "tests-7k2m4x", "timeout": "1h"}',
+            'It is judged again. Example: {"id": "tests-7k2m4x", "timeout": "1h"}',
             parameters=schema(
                 "id",
                 id=task_id(_ID),

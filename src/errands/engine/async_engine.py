@@ -152,7 +152,7 @@ class AsyncEngine:
         return self.engine.queue.move(task_id, before=before, last=last)
 
     async def edit(self, task_id: str, /, **changes: Any) -> View:
-        """Change the command or options of a pending task, which is judged anew."""
+        """Change the command or options of a pending task, which is judged again."""
         return self.engine.queue.edit(task_id, **changes)
 
     async def lanes(self) -> Sequence[Lane]:

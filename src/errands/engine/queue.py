@@ -172,7 +172,7 @@ class Queue:
     ) -> View:
         """Change a pending task before it starts, or a recurring one between two runs.
 
-        It is judged anew, and its question is asked anew. `changes` are the command or the prompt and task
+        It is judged again, and its question is asked again. `changes` are the command or the prompt and task
         options, as in a draft. What is not given stays as it is.
         """
         from errands.engine.submit.edit import Editor, check_changes, drafted

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
 
-LOOK = 2.0  # seconds between two looks without a ring
+LOOK = 2.0  # seconds between two checks without a ring
 
 
 def wait(

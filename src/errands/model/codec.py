@@ -185,7 +185,7 @@ class RowCodec(_Of[T]):
         self.written_columns = ", ".join([column for column, _, _ in self._written])
 
     def place(self, name: str) -> int:
-        """Return where the first column of a field stands in a row."""
+        """Return the place of a field's first column in a row."""
         return self._names.index(name)
 
     def read(self, row: Sequence[Any], *given: Any) -> T:

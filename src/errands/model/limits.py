@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     OnIdle = Literal["stop", "report"]
-    # What becomes of a run whose host is lost: it has failed, or another host begins it anew.
+    # What becomes of a run whose host is lost: it has failed, or another host starts it again.
     OnLoss = Literal["lost", "again"]
 
 ON_IDLE: tuple[OnIdle, ...] = ("stop", "report")

@@ -169,7 +169,7 @@ def first_line(run: str, *, attempt: int, shim: int, boot: str, header: int, cap
 
 
 def pid_line(pid: int, *, since: float, until: float, step: int) -> bytes:
-    """Return the line with a command's pid and start time, so that a reused pid is not taken for it."""
+    """Return the line with a command's pid and start time, so that a reused pid is not mistaken for it."""
     return b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, step)
 
 

@@ -1,4 +1,4 @@
-"""A pending task can be edited before it starts; it is judged anew."""
+"""A pending task can be edited before it starts; it is judged again."""
 
 from __future__ import annotations
 

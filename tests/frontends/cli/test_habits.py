@@ -100,7 +100,7 @@ def test_an_ambiguous_beginning_is_read_as_the_newest_and_never_changes_anything
     shown = newcomer.types("logs", "twin")
 
     assert shown.out == "2\n"
-    assert shown.err == f"'twin' is taken for {second}, completed; it matches 1 other\n"
+    assert shown.err == f"'twin' means {second}, completed; it matches 1 other\n"
     assert newcomer.types("show", "twin").out.startswith(second)
     refused = newcomer.types("clear", "twin", code=3)
     assert first in refused.err
@@ -224,7 +224,7 @@ def test_without_an_id_queue_verbs_mean_the_newest_task_that_fits(newcomer: Pers
 
     # Three ids begin alike; only one of them fits each verb.
     released = newcomer.types("release", "shop")
-    assert released.err == f"'shop' is taken for {held}, the only one that is held\n"
+    assert released.err == f"'shop' means {held}, the only one that is held\n"
     newcomer.types("wait", held)
     assert newcomer.types("edit", "shop", "--name", "store").out.startswith(f"edited {later}")
     assert newcomer.types("unpause").out.startswith(f"continued {running}  ")

@@ -122,7 +122,7 @@ def test_a_watched_list_keeps_its_titles_and_says_what_is_cut(busy: Person) -> N
     child = terminal.types("ls", "--all", "--watch", columns=80)
     try:
         child.setwinsize(10, 80)
-        child.expect(r"\x1b\[H((?:(?!\x1b\[H)[\s\S])*? more rows[\s\S]*?)Ctrl-C quits")
+        child.expect(r"\x1b\[H(?:\x1b\[2J)?((?:(?!\x1b\[H)[\s\S])*? more rows[\s\S]*?)Ctrl-C quits")
         lines = plain(child.match[1]).splitlines()  # type: ignore[index]
         child.expect_exact("\x1b[H")  # the next frame is written over the last one:
         child.expect_exact("Ctrl-C quits")

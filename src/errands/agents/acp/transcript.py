@@ -104,7 +104,7 @@ def quoted(pieces: Sequence[Piece]) -> str:
     fits = newest(texts, size=tokens, calls=lambda each: (), results=lambda each: ())
     if len(fits) < len(texts):
         fits = [f"[{len(texts) - len(fits)} older parts of the conversation are left out]", *fits]
-    # Quoted line by line, so that it is not taken for an instruction.
+    # Quoted line by line, so that it is not mistaken for an instruction.
     return "\n".join(f"> {line}".rstrip() for each in fits for line in [*each.splitlines(), ""])
 
 

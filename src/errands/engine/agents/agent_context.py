@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from errands.model.verdict import Reason
     from errands.ports.agent import BackgroundTools
 
-LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell announces anyway
+LOOK_AGAIN = 30.0  # seconds between two checks of what the doorbell announces anyway
 SHOWN = 30_000  # characters of a command's output that an agent gets to see
 
 

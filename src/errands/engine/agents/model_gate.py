@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 LANE = LOCAL  # the lane of the runs that share the model
-LOOK = 0.05  # seconds between two looks at a closed gate
+LOOK = 0.05  # seconds between two checks of a closed gate
 
 
 class ModelGate:

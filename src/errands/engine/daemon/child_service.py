@@ -28,7 +28,7 @@ LONGEST_SLEEP = 60.0
 SHORTEST_PAUSE = 1.0  # seconds until a child that failed is started again; doubled each time
 LONGEST_PAUSE = 300.0
 PROVEN = 60.0  # seconds after which a child has proved that it can live: its failures are forgotten
-REAPED = 0.02  # seconds between two looks for the end of a process that has hung up
+REAPED = 0.02  # seconds between two checks for the end of a process that has hung up
 _LOG = logging.getLogger("errands.children")
 
 

@@ -19,7 +19,7 @@ from errands.engine.daemon.loops import Loops
 from errands.model.errors import ErrandsError
 from errands.ports.home import Home
 
-LOOK = 2.0  # seconds between two looks at the configuration files
+LOOK = 2.0  # seconds between two checks of the configuration files
 _LOG = logging.getLogger("errands.daemon")
 
 

@@ -1,7 +1,7 @@
 """The home side: runs of this home that other hosts carry out, from their offer to their recorded end.
 
 Everything here can be repeated, and is, after a crash: an offer counts once, the mirror of a run is written
-anew from what the fleet has stored, and an end is acknowledged only when the store of this home has it.
+again from what the fleet has stored, and an end is acknowledged only when the store of this home has it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 LOST_HOST = "its host was lost"  # the event of a run that another host begins anew
-REQUESTS = 0.5  # seconds between two looks at what other homes want
+REQUESTS = 0.5  # seconds between two checks of what other homes want
 ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 BURNS = 0.6  # of the lease: when the fuse burns; the grace of the shims and a margin follow
 AGAIN = 1.0  # seconds until something that failed is tried again
-POLL = 1.0  # seconds between two looks without a ring
-STREAM = 0.3  # seconds between two looks at the output of runs
+POLL = 1.0  # seconds between two checks without a ring
+STREAM = 0.3  # seconds between two checks of the output of runs
 CLOSED_WITHIN = 3.0  # seconds for saying goodbye to the database
 _LOG = logging.getLogger("errands.host")
 
@@ -135,7 +135,7 @@ class HostProcess:
         self._known = news
 
     async def _begin_again(self) -> None:
-        """End what other homes placed here, because this host was given up, and join anew."""
+        """End what other homes placed here, because this host was given up, and join again."""
         _LOG.error("the fleet gave this host up; what it ran for other homes is ended")
         with suppress(FileNotFoundError):
             os.unlink(self._engine.home.fuse)

@@ -1,7 +1,7 @@
 """Growth: which running tasks have new output or progress.
 
 No process reports it, so the files of their runs are looked at. The more runs there are, the longer the
-pauses between two looks: they take a twentieth of the time at most.
+pauses between two checks: they take a twentieth of the time at most.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from errands.ports.home import Home
     from errands.ports.store import Store
 
-PAUSE = 0.04  # seconds between two looks
+PAUSE = 0.04  # seconds between two checks
 _SHARE = 20
 
 

@@ -1,4 +1,4 @@
-"""The hub: hears of every change over one line to the daemon, and passes it on to all listeners of a process.
+"""The hub: receives every change over one line to the daemon, and passes it on to all listeners of a process.
 
 Without a daemon it asks the store several times a second whether anything changed, and goes over to the
 daemon when one comes. With one it asks rarely whether a change was not reported: only then is

@@ -1,7 +1,7 @@
 """The report to an agent: what became of the tasks it started, as one message.
 
 Every notice has a line, free of anything the task printed; its output follows while there is room, fenced as
-data. The message says that a program wrote it, so that no agent takes it for consent.
+data. The message says that a program wrote it, so that no agent mistakes it for consent.
 """
 
 from __future__ import annotations

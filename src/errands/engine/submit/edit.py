@@ -187,7 +187,7 @@ class Editor(Submitter):
         if not self._store.replace_task(
             edited, run=run.number, since=view.updated_at, not_before=not_before, now=now
         ):
-            raise IllegalMove(f"task {edited.id} has started or changed meanwhile; look at it again")
+            raise IllegalMove(f"task {edited.id} has started or changed since; look at it again")
         return run.number
 
     def _edited_action(self, task: Task, draft: Draft, ruling: Ruling, *, is_unasked: bool) -> Action:

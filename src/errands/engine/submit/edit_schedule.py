@@ -66,7 +66,7 @@ def write_schedule(
 ) -> int:
     """Write a recurring task that does not run now; return the number of the run that a question is about.
 
-    Approvals are about what the task was before. A changed schedule begins anew, and so does one whose task
+    Approvals are about what the task was before. A changed schedule starts over, and so does one whose task
     waits for approval first.
     """
     if task.state == "paused" and edited.state == "proposed":
@@ -80,7 +80,7 @@ def write_schedule(
     if starts:
         check_room(store, config)
     if not store.replace_recurring(edited, since=view.updated_at, now=now):
-        raise IllegalMove(f"task {task.id} has started or changed meanwhile; look at it again")
+        raise IllegalMove(f"task {task.id} has started or changed since; look at it again")
     store.withdraw_task_approvals(task.id)
     if is_other or edited.state == "proposed":
         close_due_slots(store, task, now=now, reason="edited before its turn")

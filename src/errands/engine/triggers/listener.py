@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from errands.ports.source import Observation, RunWatched, Source, SourceEvent
 
 LINGER = 2.0  # seconds without a task to watch after which the listener ends
-TICK = 30.0  # seconds between two looks for tasks to watch, without a ring
+TICK = 30.0  # seconds between two checks for tasks to watch, without a ring
 MOST_WAITING = 1000  # signals of a task that wait for a run
 MOST_BODY = 32_000  # bytes of a signal that are kept
 FIRST_BACKOFF = 1.0  # seconds

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FindCommand = Callable[["ChatSession", str], Callable[[], None] | None]
 
 MOST_ALONE = 5  # turns that the agent takes by itself before it waits for the person
-LOOK_AGAIN = 0.2  # seconds between two looks at whether it may
+LOOK_AGAIN = 0.2  # seconds between two checks whether it may
 CONTINUE = (
     "[No person typed this. Background work that you started has ended while they were idle; it is reported "
     "above. Go on if you said what you would do then, or if they wait for the result; otherwise just tell "

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-PACE = 0.1  # seconds between two looks, however much happens in a home
+PACE = 0.1  # seconds between two checks, however much happens in a home
 REPLIES = 5.0  # seconds in which a home that is in touch answers
 
 

@@ -58,7 +58,7 @@ def resolved(context: Context, beginning: str) -> str:
         live = [view for view in views if view.is_live]
         view = (live or views)[0]
         others = f"{len(error.ids) - 1} other" + ("s" if len(error.ids) > 2 else "")
-        context.note(f"{beginning!r} is taken for {view.id}, {state_word(view)}; it matches {others}")
+        context.note(f"{beginning!r} means {view.id}, {state_word(view)}; it matches {others}")
         return view.id
 
 
@@ -99,7 +99,7 @@ def fitting_task(context: Context, beginning: str, fits: Callable[[View], bool])
         if len(views) != 1 or len(error.ids) > MOST_COMPARED:
             ids = [view.id for view in views] or error.ids
             raise Ambiguous(str(error), prefix=error.prefix, ids=ids) from None
-        context.note(f"{beginning!r} is taken for {views[0].id}, the only one that is {state_word(views[0])}")
+        context.note(f"{beginning!r} means {views[0].id}, the only one that is {state_word(views[0])}")
         return views[0].id
 
 

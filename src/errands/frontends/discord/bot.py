@@ -102,7 +102,7 @@ class Bot(discord.Client):
         try:
             place = await (await self.fetch_user(user_id)).create_dm()
         except discord.HTTPException as error:
-            _LOG.warning("cannot read what user %d wrote meanwhile: %s", user_id, error)
+            _LOG.warning("cannot read what user %d wrote while it was away: %s", user_id, error)
             return
         await self._conversations.answer_missed(place, place.id, self._text_of_allowed)
 
@@ -209,7 +209,7 @@ class Bot(discord.Client):
                 async for message in channel.history(limit=MAX_HISTORY):
                     await self._handle_reactions(message, asked)
             except discord.HTTPException as error:
-                _LOG.warning("cannot read the answers given in %s meanwhile: %s", target, error)
+                _LOG.warning("cannot read the answers given in %s while it was away: %s", target, error)
 
     async def _messageable(self, target: str) -> discord.abc.Messageable:
         number = int(target.removeprefix("user/"))

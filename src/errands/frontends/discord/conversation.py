@@ -69,7 +69,7 @@ class Conversations:
                 # One request; the newest messages, if there are more.
                 found = [each async for each in place.history(limit=MISSED, after=after, oldest_first=False)]
             except (discord.HTTPException, aiohttp.ClientError) as error:
-                _LOG.warning("cannot read what was written in %d meanwhile: %s", number, error)
+                _LOG.warning("cannot read what was written in %d while it was away: %s", number, error)
                 return
             for message in reversed(found):
                 if text := text_for_us(message):

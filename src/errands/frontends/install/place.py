@@ -20,7 +20,7 @@ SERVER = "errands"
 class Place:
     """Where to install: for a person (`project` is None) or in a project.
 
-    `trust` says whether the client shall pass our tools without asking; None leaves that as it is.
+    `trust` says whether the client passes our tools without asking; None leaves that as it is.
     """
 
     environ: Mapping[str, str]

@@ -141,7 +141,9 @@ def carry_out(changes: Sequence[Change]) -> None:
     """Write the files, unless one of them has changed since the plan was made."""
     for change in changes:
         if _read(change.path) != change.before:
-            raise ErrandsError(f"{change.path} was changed meanwhile, and nothing was written; try again")
+            raise ErrandsError(
+                f"{change.path} has changed since it was shown, and nothing was written; try again"
+            )
     for change in changes:
         if change.after is None:
             os.unlink(os.path.realpath(change.path))

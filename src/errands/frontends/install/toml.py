@@ -46,7 +46,7 @@ def remove(text: str, path: tuple[str, ...]) -> str:
 
 
 def source(text: str, path: tuple[str, ...]) -> str:
-    """Return a table as it stands in the text."""
+    """Return a table as it is written in the text."""
     lines = text.splitlines(keepends=True)
     place = _place(lines, path)
     if place is None:

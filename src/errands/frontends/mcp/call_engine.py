@@ -14,7 +14,7 @@ from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.model.view import View
 from errands.ports.store import Query
 
-_POLL = 0.5  # seconds between two looks at the progress of a task
+_POLL = 0.5  # seconds between two checks of the progress of a task
 _KEEPALIVE = 5.0  # seconds without progress after which the client still gets a message
 _STEP = 0.001  # percent: every reported value must be greater than the one before
 

@@ -32,7 +32,7 @@ NAME = "mcp"
 _LOG = logging.getLogger("errands.mcp")
 SESSION_HEADER = "errands-session"
 _LONGEST_SESSION = 300
-_STAY = 0.5  # seconds between two looks whether it is time to note that a client is still connected
+_STAY = 0.5  # seconds between two checks whether it is time to note that a client is still connected
 
 
 class Frontend:

@@ -39,7 +39,7 @@ from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.ports.dialect import Caller
 from errands.ports.store import Query
 
-_OUTPUT_POLL = 0.5  # seconds between two looks at the output of a task
+_OUTPUT_POLL = 0.5  # seconds between two checks of the output of a task
 _DEBOUNCE = 0.1  # seconds in which changes are collected into one notification
 _MOST_NAMES = 100  # resources and tasks on one stream
 _MOST = 200  # streams and subscriptions at the same time

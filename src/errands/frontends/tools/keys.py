@@ -24,7 +24,7 @@ VIEWS = (
 
 @record
 class Key:
-    """`keys` do `action`; `label` stands in the line of keys, and `help` in the list of all of them."""
+    """`keys` do `action`; `label` is shown in the line of keys, and `help` in the list of all of them."""
 
     action: str
     keys: tuple[str, ...]

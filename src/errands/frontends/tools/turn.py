@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 LANE = "chat"
-POLL = 0.05  # seconds between two looks at the answer
+POLL = 0.05  # seconds between two checks of the answer
 
 
 def send(engine: Engine, draft: Draft) -> View:

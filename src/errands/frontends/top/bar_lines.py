@@ -1,4 +1,4 @@
-"""What stands in the bars and in the help: counts, the names of the views, the filter and the keys."""
+"""The text of the bars and of the help: counts, the names of the views, the filter and the keys."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Feed:
     # What changed.
 
     def forget(self, task_ids: Iterable[str] | None) -> None:
-        """Read these tasks anew when they are next seen; None: all of them."""
+        """Read these tasks again when they are next seen; None: all of them."""
         if task_ids is None:
             self._views.clear()
             return

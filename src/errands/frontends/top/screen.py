@@ -173,9 +173,6 @@ class TopScreen(App[int]):
         self.call_after_refresh(self.task_view.show_part, self.task_view.part)
         self.draw_bars()
 
-    def close_task(self) -> None:
-        self.show_view(self.view)
-
     def show_help(self) -> None:
         self._lists.display = self.task_view.display = False
         self.help.display = True
@@ -210,7 +207,7 @@ class TopScreen(App[int]):
         return self._refreshing is None and self._previewing is None
 
     def refresh_soon(self) -> None:
-        """Draw everything anew in a moment, so that many changes are drawn once."""
+        """Redraw everything in a moment, so that many changes are drawn once."""
         if self._refreshing is None:
             self._refreshing = self.set_timer(REFRESH, self.refresh_now)
 

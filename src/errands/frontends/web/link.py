@@ -1,6 +1,6 @@
 """The link that signs a browser in: printed, as a QR code, and opened through a file for this user alone.
 
-The code stands in the fragment of the address, which no server, proxy or log ever sees.
+The code is in the fragment of the address, which no server, proxy or log ever sees.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ class Streams:
                         await self._pass_on(change, changes.not_live_since is None)
                         await asyncio.sleep(GATHER)
             except Exception:  # noqa: BLE001  # the loop's edge: the pages must hear of later changes
-                _LOG.exception("the stream of changes broke off, and begins anew")
+                _LOG.exception("the stream of changes broke off, and starts again")
                 self._send("again", {"now": now()})
                 await asyncio.sleep(1)
 

@@ -35,7 +35,7 @@ RUNNERS = OTHER_SHELLS | frozenset(
 class Followed:
     """What a wrapper runs: commands, or lines for a shell; `itself` is what remains of the wrapper to judge.
 
-    With a `doubt`, of the kind that its reason shall have, the rest is what it might run.
+    With a `doubt`, of the kind that its reason gets, the rest is what it might run.
     """
 
     steps: tuple[Step, ...] = ()

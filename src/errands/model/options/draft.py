@@ -1,7 +1,7 @@
 """A draft: what a caller asks for, before there is a task.
 
 Everything has the default a person expects, so `Draft(command="make test")` is enough, and so is
-`Draft(prompt="why do the tests fail?")`. What each option means stands in `table.py`.
+`Draft(prompt="why do the tests fail?")`. `table.py` says what each option means.
 """
 
 from __future__ import annotations

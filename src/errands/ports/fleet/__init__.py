@@ -139,7 +139,7 @@ if TYPE_CHECKING:
         async def lose(self, number: int, *, attempt: int, host: str, epoch: int, why: str) -> bool:
             """Record that this host does not know how an attempt ended; False as in `finish`.
 
-            Where the run's policy allows it, a host begins it anew.
+            Where the run's policy allows it, a host starts it again.
             """
 
         def changes(self, *, home: str) -> AsyncGenerator[None]:

@@ -18,13 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The facts of an exit line that another host's are taken over for; those about the log are our own.
+# Facts of an exit line that are copied from the other host's; those about the log are our own.
 _TAKEN = ("code", "signal", "stop", "error", "lost", "step", "elapsed", "cpu", "rss", "leftovers", "hooks")
 _TAKEN_TOO = ("peak", "disk", "wall", "survivors", "errno")
 
 
 class Mirror:
-    """Write what a run printed elsewhere; one that is opened again begins anew.
+    """Write what a run printed elsewhere; one that is opened again starts over.
 
     `position` counts the bytes that the run printed up to the end of what was written.
     """

@@ -11,7 +11,7 @@ import time
 
 from errands.ports.home import boottime, read_fuse
 
-LOOK = 1.0  # seconds between two looks at the deadline, at most
+LOOK = 1.0  # seconds between two checks of the deadline, at most
 GRACE = 4.0  # seconds after the deadline when every process has been killed
 
 

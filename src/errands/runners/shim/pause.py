@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from errands.runners.system.system import System
 
 PATIENCE = 1.0  # seconds to wait at once for all processes to have stopped
-BLOCKED = 0.05  # seconds after which a process that waits in the kernel is taken for stopped
+BLOCKED = 0.05  # seconds after which a process that waits in the kernel counts as stopped
 AGAIN = 0.5  # seconds until those are tried again that had not stopped by then
 _NEVER = float("inf")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from errands.runners.system.landlock import Walls
 
-# Variables for programs that would write something by the way, which fails here or says so.
+# Variables for programs that also write something, which fails here or is reported.
 QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LESSHISTFILE": "-", "PYTHONDONTWRITEBYTECODE": "1"}
 _NOTE = (
     "errands: this ran behind walls, which may be why: it started without approval because it only reads, "

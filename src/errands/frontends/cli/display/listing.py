@@ -216,7 +216,7 @@ def _in_short(text: str, room: int) -> str:
 
 
 def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
-    """Return what stands below the rows: lanes and batches in use, questions, warnings, what is left out."""
+    """Return the lines below the rows: lanes and batches in use, questions, warnings, what is left out."""
     look = context.look
     below = []
     if any(view.is_live for view in found.views) and not (wanted.states or wanted.number):

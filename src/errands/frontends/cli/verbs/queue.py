@@ -58,7 +58,7 @@ def move(context: Context, arguments: Arguments) -> int:
         place = order.index(view.id) + 1
         context.say(f"moved {view.id}: {place} of {len(order)} in lane {view.lane}")
     else:
-        context.say(f"{view.id} has started meanwhile  ({context.look.command('show')} {view.id})")
+        context.say(f"{view.id} has already started  ({context.look.command('show')} {view.id})")
     return 0
 
 
@@ -254,8 +254,8 @@ VERBS = (
             "edit ID [options] ['PROMPT']",
         ),
         details="What is not given stays as it is: command or prompt, directory, environment, schedule, "
-        "place in the lane. The task is judged anew, as if it were started now, and an open question about "
-        "it is asked anew; a recurring task runs again once that is approved. A changed schedule counts "
+        "place in the lane. The task is judged again, as if it were started now, and an open question about "
+        "it is asked again; a recurring task runs again once that is approved. A changed schedule counts "
         "from now. Another agent brings its own model. A task that runs once cannot become a recurring one, "
         "and a schedule cannot become an event.",
         options=(

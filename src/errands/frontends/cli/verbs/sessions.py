@@ -23,7 +23,7 @@ COLUMNS = (
     Column(title="AGENT", drop=2),
     Column(title="STATE"),
     Column(title="PROMPTS", right=True, drop=4),
-    Column(title="BEGUN", right=True, drop=3),
+    Column(title="STARTED", right=True, drop=3),
     Column(title="ABOUT", flex=1, least=12, drop=1),
 )
 

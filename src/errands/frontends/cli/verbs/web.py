@@ -66,9 +66,7 @@ VERBS = (
             Option(flags=("--service",), help="serve without signing in, as a service of the system does"),
             JSON,
         ),
-        refused=dict.fromkeys(
-            ("--port", "--host", "-p"), "write HOST:PORT: errands web 127.0.0.1:8000"
-        ),
+        refused=dict.fromkeys(("--port", "--host", "-p"), "write HOST:PORT: errands web 127.0.0.1:8000"),
         operands=(Operand(metavar="ADDRESS", optional=True, help="HOST:PORT (default web.address)"),),
         examples=(
             ("errands web", "open the page"),

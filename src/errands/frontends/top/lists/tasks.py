@@ -13,14 +13,14 @@ class TaskList:
         self._feed = feed
         self._known: dict[str, Known] = {}
         self._order: list[str] = []  # newest first
-        self._reading: list[str] | None = None  # the order that is being read anew
+        self._reading: list[str] | None = None  # the order that is being read again
         self.filter = ""
         self.count = 0  # of the tasks that match it
         self.is_whole = False  # whether all tasks were read
         self.is_cut = False  # whether there are more than are listed
 
     def begin(self) -> None:
-        """Read everything anew, page by page; what is known stays until then."""
+        """Read everything again, page by page; what is known stays until then."""
         self._reading = []
 
     def read_page(self) -> bool:

@@ -48,7 +48,7 @@ class ConversationView(LineView):
         self._talk: Conversation | None = None
 
     def forget(self) -> None:
-        """Begin anew with another task, at the end of its conversation."""
+        """Start over with another task, at the end of its conversation."""
         self._unfolded.clear()
         self._lines, self._place, self._talk = [], 0, None
         self.count_rows(0)

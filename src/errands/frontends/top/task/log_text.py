@@ -153,11 +153,6 @@ class LogText:
             if start < top + moved:
                 moved += delta
 
-    def line_at(self, row: int) -> str:
-        """Return the line that a row is part of, with its colours."""
-        text, place = self._found(row)
-        return text.lines[text.rows[place][0]] if text.rows else ""
-
     def row_at(self, row: int) -> tuple[str, int, int]:
         """Return the line that a row is part of, and which part of it, counted without colours."""
         text, place = self._found(row)

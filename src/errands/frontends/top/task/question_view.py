@@ -35,7 +35,7 @@ class QuestionView(TextView):
         return None if self.view is None or self.view.question is None else self.view.question.id
 
     def show(self, view: View, text: Sequence[str], offered: tuple[Answer, ...]) -> None:
-        """Show a question; if it is another one, or has changed, it has to be seen anew."""
+        """Show a question; if it is another one, or has changed, it has to be seen again."""
         lines = [*text]
         if lines == self._text and self.view is not None and self.view.id == view.id:
             self.view, self.offered = view, offered

@@ -126,7 +126,7 @@ class TaskView(Container):
     # Keeping up.
 
     def refresh_task(self) -> None:
-        """Read the task anew; a new run of it is shown if the latest one was."""
+        """Read the task again; a new run of it is shown if the latest one was."""
         if self.subject is None:
             return
         was_latest = self.run in ("", self.subject.latest.id)

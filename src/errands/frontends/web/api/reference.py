@@ -1,4 +1,4 @@
-"""The reference of the web API, written from the table of operations: `python -m` this writes it anew."""
+"""The reference of the web API, written from the table of operations: `python -m` this rewrites it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ and who may do what.
   not part of a run.
 - A body is JSON with `Content-Type: application/json`, at most 1 MiB. Parameters and fields that are not
   listed are refused.
-- Times are ISO 8601 in UTC. Whatever stands below `said` is worded by the server, to be shown as it is.
+- Times are ISO 8601 in UTC. Everything below `said` is worded by the server, to be shown as it is.
 - A refusal is `application/problem+json` ([`Problem`](#problem)): `detail` is a sentence, `kind` the
   class of the error. 400: a value is not allowed; 401: the key is missing or wrong; 403: not for this
   caller; 404: there is no such thing; 409: not in the present state; 421: another host name; 429: too
@@ -40,7 +40,7 @@ _STREAM = """\
 
 `GET /api/stream` answers with server-sent events. Use `fetch`, because `EventSource` cannot send a key.
 After a break, ask with `after`, the `id` of the last event that came with one. If `hello` says `resumed`,
-what was missed follows; else, and after `again`, read what is shown anew. The latest 256 KiB of events are
+what was missed follows; else, and after `again`, read again what is shown. The latest 256 KiB of events are
 kept, and for 15 seconds when nothing reads them.
 """
 
