@@ -18,7 +18,7 @@ from errands.config.sections import Runs
 from errands.engine.daemon.launch import _tree_limits
 from errands.frontends.mcp import tasks as mcp_tasks
 from errands.model.limits import Limits
-from errands.model.notices.notice import CONDITIONS, POLICIES
+from errands.model.notices.notice import CONDITIONS, POLICIES, REPORTS
 from errands.model.options.table import BY_NAME
 from errands.model.record import fields
 from errands.model.retry import RETRIED
@@ -119,7 +119,8 @@ def test_every_state_has_a_sign_and_a_colour() -> None:
     assert set(SIGNS) == {*TASK_MOVES, *RUN_MOVES, "cancelling", "held"} == set(STATES)
 
 
-def test_every_policy_that_reports_only_some_results_says_which() -> None:
+def test_every_policy_says_what_it_reports_and_when() -> None:
+    assert set(REPORTS) == set(POLICIES)
     assert set(CONDITIONS) == set(POLICIES) - {"always", "never"}
 
 

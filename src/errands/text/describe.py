@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from errands.model.notices.notice import REPORTS
 from errands.model.text.duration import spoken, upcoming
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
@@ -227,10 +228,9 @@ def reported(view: View) -> str:
     # The part after @ only distinguishes a terminal from a later one of the same name.
     channels = [str(each).partition("@")[0] for each in view.channels if each.channel != "inbox"]
     whose = "" if view.owner == "user" else f" --owner {line(view.owner)}"
-    when = {"on_failure": " if it fails", "on_change": " what is new"}.get(view.notify, " it")
     ways = ", ".join(line(each) for each in channels)
     also = f"; also sent to {ways}" if ways else ""
-    return f"errands notices{whose} reports{when}{also}"
+    return f"errands notices{whose} reports {REPORTS[view.notify]}{also}"
 
 
 def how_to_answer(ids: list[str], look: Look) -> str:

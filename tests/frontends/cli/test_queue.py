@@ -88,7 +88,9 @@ def test_an_edit_that_needs_approval_is_a_proposal_without_a_terminal(person: Pe
 
 @pytest.mark.spec("L28", "X7")
 def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
-    assert person.types("lane", "bench", "0").out.startswith("new lane bench: nothing more starts from now on")
+    assert person.types("lane", "bench", "0").out.startswith(
+        "new lane bench: nothing more starts from now on"
+    )
     first, second, third = [person.starts("--lane", "bench", f"echo {n}") for n in range(3)]
 
     assert person.types("move", third).out == f"moved {third}: 1 of 3 in lane bench\n"

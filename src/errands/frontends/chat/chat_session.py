@@ -24,6 +24,7 @@ from errands.frontends.chat.questions import FRONTEND, Questions
 from errands.frontends.tools.turn import send, stream_answer
 from errands.model.approval import chosen_scope
 from errands.model.errors import ErrandsError
+from errands.model.notices.notice import REPORTS
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.model.text.answers import NO
@@ -175,11 +176,7 @@ class ChatSession:
             else:
                 self.questions.ask(view.id, number)
             return
-        report = {
-            "never": "its result is not reported",
-            "on_failure": "a failure is reported here",
-            "on_change": "changes are reported here",
-        }.get(view.notify, "its result is reported here")
+        report = f"this chat reports {REPORTS[view.notify]}"
         if typed.name == "resume" or getattr(typed.arguments, "resume", None):
             self.say(f"{view.id} continues in the background: {report}  (/show {view.id})")
         elif typed.name == "restart":

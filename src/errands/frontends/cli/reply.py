@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON_TASKS, Option, Usage
+from errands.model.notices.notice import CONDITIONS
 from errands.model.view import NOT_APPROVED
 from errands.text.describe import now, waits_for
 
@@ -103,10 +104,6 @@ def _limit(view: View) -> str:
 def _reporter(view: View) -> str:
     channels = dict.fromkeys(each.channel for each in view.channels)
     reporters = " and ".join([*channels, "errands notices"]) + (" report" if channels else " reports")
-    match view.notify:
-        case "never":
-            return f"errands wait {view.id} waits for its end"
-        case "on_failure":
-            return f"{reporters} if it fails"
-        case _:
-            return f"{reporters} when it ends"
+    if view.notify == "never":
+        return f"errands wait {view.id} waits for its end"
+    return f"{reporters} {CONDITIONS.get(view.notify, 'when it ends')}"

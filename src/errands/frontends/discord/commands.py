@@ -14,6 +14,7 @@ from errands.frontends.discord.option_parameters import command as command_with_
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.notices.delivery import NO_SIGN, YES_SIGN
+from errands.model.notices.notice import REPORTS
 from errands.model.options.draft import Draft
 from errands.model.text.answers import ANSWERS, BY_NAME, reach
 from errands.model.text.sanitise import line
@@ -287,14 +288,7 @@ def _question_text(view: View, question: Approval) -> str:
 
 
 def _reports(view: View) -> str:
-    if view.notify == "never":
-        return "nothing is reported"
-    what = {
-        "always": "its result is",
-        "on_change": "changes of its result are",
-        "on_failure": "a failure is",
-    }[view.notify]
-    return f"{what} reported here"
+    return f"this channel reports {REPORTS[view.notify]}"
 
 
 def person(user: discord.abc.User) -> str:

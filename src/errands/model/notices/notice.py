@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 LONGEST_BACKOFF = timedelta(minutes=15)
 
 POLICIES: tuple[Policy, ...] = ("always", "on_change", "on_failure", "never")
+# What each policy reports, in words.
+REPORTS: dict[Policy, str] = {
+    "always": "its result",
+    "on_change": "what is new",
+    "on_failure": "failures",
+    "never": "nothing",
+}
 # The policies that report only some results, in words.
 CONDITIONS: dict[Policy, str] = {"on_failure": "if it fails", "on_change": "if its result changes"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.model.notices.notice import REPORTS
 from errands.model.text.sanitise import line
 from errands.text.describe import ago, local, now
 
@@ -58,11 +59,7 @@ def say_recurring(context: Context, view: View) -> None:
         when = f"{local(standing.next_at)} ({ago(standing.next_at, at=now())})"
     look = context.look
     reporter = "this chat" if look.prefix == "/" else "errands notices"
-    reported = {
-        "never": f"{look.command('show')} {view.id} shows the results",
-        "on_failure": f"{reporter} reports failures",
-        "on_change": f"{reporter} reports what is new",
-    }.get(view.notify, f"{reporter} reports each end")
+    reported = f"{reporter} reports {REPORTS[view.notify]}"
     word = "watching" if standing.health else "scheduled"
     context.say(
         f"{word} {name}: {line(standing.rule)}; next run {when}  "
