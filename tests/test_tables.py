@@ -23,7 +23,7 @@ from errands.model.options.table import BY_NAME
 from errands.model.record import fields
 from errands.model.retry import RETRIED
 from errands.model.schedule.event_sources import KINDS as SOURCE_KINDS
-from errands.model.states import ENDED, FAILURES, RUN_MOVES, SIGNS, TASK_MOVES
+from errands.model.states import ENDED, FAILURES, OPEN, RUN_MOVES, SIGNS, TASK_MOVES
 from errands.model.text.duration import exact
 from errands.model.trigger import Every, On
 from errands.runners.shim.limits import LIMITS as TREE_LIMITS
@@ -116,7 +116,7 @@ def test_a_tuple_of_all_choices_lists_every_value_of_its_type() -> None:
 
 
 def test_every_state_has_a_sign_and_a_colour() -> None:
-    assert set(SIGNS) == {*TASK_MOVES, *RUN_MOVES, "cancelling", "held"} == set(STATES)
+    assert set(SIGNS) == {*TASK_MOVES, *RUN_MOVES, *OPEN, "cancelling", "held"} == set(STATES)
 
 
 def test_every_policy_says_what_it_reports_and_when() -> None:

@@ -118,7 +118,7 @@ def _viewed(keys: str, shown: str) -> tuple[float, float, float, float]:
     began = time.perf_counter()
     child = _started()
     try:
-        child.expect("Nothing waits for you|WAITS FOR YOU")
+        child.expect("Nothing is waiting for you|WAITING FOR YOU")
         start, spent = time.perf_counter() - began, processes.cpu([child.pid or 0])
         for key in keys:
             child.send(key)

@@ -49,11 +49,11 @@ def test_cancel_approve_and_resume_on_a_real_terminal(screen: Screen, engine: En
     screen.presses("c")
     screen.shows(f"cancel {runs.id}?")
     screen.presses("y")
-    screen.shows(f"cancelled {runs.id}", "Nothing runs.")
+    screen.shows(f"cancelled {runs.id}", "Nothing is running.")
     assert _ended(engine, runs.id).state == "cancelled"
 
     asked = engine.submit(Draft(command="touch made", propose=True, cwd=where))
-    screen.shows("WAITS FOR YOU", asked.id)
+    screen.shows("WAITING FOR YOU", asked.id)
     screen.presses("y")
     screen.shows("command    │ touch made", "Start it?")
     # A key just after the question appeared is no answer, so it is pressed until it is.

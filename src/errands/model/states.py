@@ -61,8 +61,8 @@ SKIPS: tuple[Skip, ...] = ("overlap", "dependency", "quiet", "duplicate")
 # A recurring task that waits for its next time must not look like one that runs.
 SIGNS = {
     "proposed": "?", "rejected": "✗", "active": "○", "paused": "‖", "done": "✓", "pending": "○",
-    "running": "●", "cancelling": "◐", "held": "‖", "completed": "✓", "failed": "✗", "cancelled": "⊘",
-    "skipped": "»",
+    "running": "●", "resumed": "●", "cancelling": "◐", "held": "‖", "completed": "✓", "failed": "✗",
+    "cancelled": "⊘", "skipped": "»",
 }  # fmt: skip
 
 

@@ -89,6 +89,7 @@ STATES: dict[str, tuple[str, Colour]] = {
     "done": ("+", "green"),
     "pending": ("o", "yellow"),
     "running": ("*", "cyan"),
+    "resumed": ("*", "cyan"),
     "cancelling": ("~", "yellow"),
     "held": ("=", "yellow"),
     "completed": ("+", "green"),

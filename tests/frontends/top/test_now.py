@@ -32,30 +32,30 @@ async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) 
         screen = await viewer.shows(asked, runs.id, failed.id, later.id)
 
     order = [
-        "WAITS FOR YOU · 1", asked, "RUNS · 1", runs.id, "FAILED SINCE YOU LOOKED · 1", failed.id, "NEXT · 1",
-        later.id,
+        "WAITING FOR YOU · 1", asked, "RUNNING · 1", runs.id, "FAILED SINCE YOU LOOKED · 1", failed.id,
+        "NEXT · 1", later.id,
     ]  # fmt: skip
     places = [screen.index(each) for each in order]
     assert places == sorted(places)
-    assert "1 waits for you · 1 runs · 1 failed" in screen
+    assert "1 waiting for you · 1 running · 1 failed" in screen
 
 
 async def test_what_stands_above_the_first_row_stays_in_sight(engine: TestEngine, home: Home) -> None:
     await engine.submit_all([Draft(command=("true",), hold=True) for _ in range(60)])
 
     async with viewing(home) as viewer:
-        await viewer.shows("NEXT · 20", "Nothing waits for you.")
+        await viewer.shows("NEXT · 20", "Nothing is waiting for you.")
         await viewer.press("G")
-        await viewer.hides("Nothing waits for you.")
+        await viewer.hides("Nothing is waiting for you.")
         await viewer.press("g")
-        await viewer.shows("Nothing waits for you.", "NEXT · 20")
+        await viewer.shows("Nothing is waiting for you.", "NEXT · 20")
 
 
 async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> None:
     async with viewing(home) as viewer:
         await viewer.shows(
-            "Nothing waits for you.",
-            "Nothing runs.",
+            "Nothing is waiting for you.",
+            "Nothing is running.",
             "Nothing has failed since you looked.",
             "Nothing comes next.",
             "No tasks yet: o starts one",
@@ -66,13 +66,13 @@ async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> 
 
 async def test_what_happens_elsewhere_is_seen(engine: TestEngine, home: Home) -> None:
     async with viewing(home) as viewer:
-        await viewer.shows("Nothing runs.")
+        await viewer.shows("Nothing is running.")
         task = await engine.started("echo ready; read line", input="pipe")
-        await viewer.shows("RUNS · 1", task.id)
+        await viewer.shows("RUNNING · 1", task.id)
         asked = proposed(home, "rm -rf build")
-        await viewer.shows("WAITS FOR YOU · 1", asked)
+        await viewer.shows("WAITING FOR YOU · 1", asked)
         await engine.cancel(task.id)
-        await viewer.shows("Nothing runs.")
+        await viewer.shows("Nothing is running.")
 
 
 async def test_the_preview_shows_the_output_of_the_chosen_task(engine: TestEngine, home: Home) -> None:

@@ -90,7 +90,7 @@ async def test_escape_takes_a_rejection_back(engine: TestEngine, home: Home) -> 
         await viewer.press("n")
         await viewer.shows("a note for who asked")
         await viewer.press("escape", "escape")
-        await viewer.shows("WAITS FOR YOU · 1")
+        await viewer.shows("WAITING FOR YOU · 1")
     assert (await engine.get(asked)).state == "proposed"
 
 

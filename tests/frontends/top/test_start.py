@@ -65,7 +65,7 @@ async def test_a_dead_daemon_is_noticed_and_so_is_its_return(home: Home, daemons
         await viewer.shows("● live")
         await viewer.hides("not live")
         runs = client.submit(Draft(command="read line", input="pipe", consent="yes"))
-        await viewer.shows("RUNS · 1", runs.id)
+        await viewer.shows("RUNNING · 1", runs.id)
         assert time.monotonic() - began <= 2
     client.cancel([runs.id])
     client.close()

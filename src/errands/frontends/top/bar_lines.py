@@ -25,15 +25,11 @@ def count_line(facts: NowFacts, columns: int) -> Line:
     line: Line = []
     if facts.waiting:
         who = " for you" if columns >= ROOMY else ""
-        line += [(f"{_verb(len(facts.waiting), 'wait')}{who}", "magenta"), (" · ", "dim")]
-    line += [(_verb(len(facts.running), "run"), "cyan" if facts.running else "dim"), (" · ", "dim")]
+        line += [(f"{len(facts.waiting)} waiting{who}", "magenta"), (" · ", "dim")]
+    line += [(f"{len(facts.running)} running", "cyan" if facts.running else "dim"), (" · ", "dim")]
     if facts.failed:
         line += [(f"{len(facts.failed)} failed", "red"), (" · ", "dim")]
     return line
-
-
-def _verb(count: int, verb: str) -> str:
-    return f"{count} {verb}{'s' if count == 1 else ''}"
 
 
 def view_line(shown: str, columns: int) -> tuple[Line, list[tuple[int, int, str]]]:

@@ -11,8 +11,8 @@ from errands.model.view import View
 def now_entries(facts: NowFacts, *, is_first_time: bool = False) -> list[Entry]:
     """List the groups, always in the same order; one without tasks is a line that says so."""
     entries: list[Entry] = []
-    entries += _group("WAITS FOR YOU", facts.waiting, "Nothing waits for you.")
-    entries += _group("RUNS", facts.running, "Nothing runs.")
+    entries += _group("WAITING FOR YOU", facts.waiting, "Nothing is waiting for you.")
+    entries += _group("RUNNING", facts.running, "Nothing is running.")
     entries += _group("FAILED SINCE YOU LOOKED", facts.failed, "Nothing has failed since you looked.")
     entries += _group("NEXT", facts.coming, "Nothing comes next.")
     if facts.more_pending:

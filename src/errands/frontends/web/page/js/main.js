@@ -82,7 +82,7 @@ function Header({ path }) {
   /** @param {[string, string, any]} view */
   const link = ([where, title]) =>
     html`<${Link} key=${where} to=${where} aria-current=${path === where || (where === "/tasks" && path.startsWith("/tasks/")) ? "page" : null}>
-      ${title}${where === "/" && waiting > 0 && html` <b class="badge" aria-label="${waiting} wait for you">${waiting}</b>`}<//>`;
+      ${title}${where === "/" && waiting > 0 && html` <b class="badge" aria-label="${waiting} waiting for you">${waiting}</b>`}<//>`;
   const search = (event) => {
     event.preventDefault();
     go(`/tasks?text=${encodeURIComponent(text)}`);

@@ -11,6 +11,7 @@ const SIGNS = {
   done: ["✓", "good"],
   pending: ["○", "wait"],
   running: ["●", "run"],
+  resumed: ["●", "run"],
   cancelling: ["◐", "wait"],
   held: ["‖", "wait"],
   completed: ["✓", "good"],

@@ -45,7 +45,7 @@ export function Conversation({ task }) {
         ${each.answer === null && !each.error && each.state && html`<p class="muted"><${State} state=${each.state} word=${true} /></p>`}
       </section>`,
     )}
-    ${task.proposals.length > 0 && html`<p class="you">Waits for you: ${task.proposals.map((row) => html`<${TaskLink} key=${row.id} id=${row.id} /> `)}</p>`}
+    ${task.proposals.length > 0 && html`<p class="you">Waiting for you: ${task.proposals.map((row) => html`<${TaskLink} key=${row.id} id=${row.id} /> `)}</p>`}
     ${
       data.resumable
         ? html`<form class="resume" onSubmit=${resume}><label for="next-prompt">The next prompt</label>

@@ -85,11 +85,11 @@ export function Now({ me }) {
       const open = questions.data?.questions ?? [];
       if (!total && !data.coming.length && !data.in_fleet) return html`<${First} />`;
       return html`<div class="now-main">
-        <${Group} title="Waits for you" tone="yours" count=${questions.data?.total ?? data.waiting.length} empty="Nothing waits for you.">
+        <${Group} title="Waiting for you" tone="yours" count=${questions.data?.total ?? data.waiting.length} empty="Nothing is waiting for you.">
           ${open.map((each) => (isLong(each) ? html`<${QuestionInShort} key=${each.id} question=${each} />` : html`<${Question} key=${each.id} question=${each} me=${me} onAnswered=${questions.reload} />`))}
           ${!questions.data && html`<ul class="lines">${data.waiting.map((row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.created_at)} />`)}</ul>`}
         <//>
-        <${Group} title="Runs" count=${data.running.length} empty="Nothing runs.">
+        <${Group} title="Running" count=${data.running.length} empty="Nothing is running.">
           <ul class="lines">${data.running.map((row) => html`<${Line} key=${row.id} row=${row} time=${took(row.started_at, null)} />`)}</ul>
         <//>
         ${
