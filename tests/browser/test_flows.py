@@ -178,7 +178,14 @@ def test_another_schedule_is_one_click_away_and_can_be_typed_at_once(
     expect(page.get_by_label("Repeat every")).to_have_value("30m")
     page.get_by_role("button", name="A prompt to an agent").click()
     expect(page.get_by_label("Prompt", exact=True)).to_be_focused()
-    web.errands("cancel", task, check=False)
+    page.get_by_role("button", name="A command").click()
+    page.keyboard.type("echo in half an hour")
+    expect(page.get_by_text("First runs: ")).to_be_visible()
+    page.get_by_role("button", name="Schedule", exact=True).click()
+    expect(page.get_by_role("tab", name="Schedule")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".next li").first).to_contain_text("in 30 min")
+    other = page.locator("h1").inner_text()
+    web.errands("cancel", task, other, check=False)
 
 
 def test_tasks_are_found_filtered_and_removed_together(windows: Windows, web: WebServer) -> None:

@@ -83,7 +83,7 @@ def _meaning(call: Call, draft: Draft, found: Judgement) -> tuple[bool, str]:
     if way == "judge":
         return True, MEANINGS[found.verdict]
     rights = "with all your rights" if draft.sandbox == "none" else "in its sandbox"
-    return True, f"it would start at once, {rights}, because you typed it; it:"
+    return True, f"it would start without asking again, {rights}, because you typed it; it"
 
 
 def options(call: Call) -> Answer:

@@ -33,6 +33,9 @@ function meant(option, value) {
   return String(value);
 }
 
+/** @param {string} text */
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
+
 function Field({ option, value, onInput, choices = null }) {
   const id = `option-${option.name}`;
   const [label, hint] = words(option);
@@ -129,14 +132,13 @@ function Form({ options, first }) {
       onKeyDown=${(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && start(event)}></textarea>
     <div class="judged" role="status">${
       judged
-        ? html`<span class=${judged.verdict === "deny" ? "bad" : judged.starts ? "good" : "you"}>${judged.said.text}</span>
-        ${judged.reasons.map((each, index) => html`<span key=${index} class="muted">· ${each.text}</span>`)}
+        ? html`<p class=${judged.verdict === "deny" ? "bad" : judged.starts ? "good" : "you"}>${sentence(judged.said.text)} ${judged.reasons.map((each) => each.text).join("; ")}</p>
         ${
           judged.next_runs.length > 0 &&
-          html`<span>First runs: ${judged.next_runs
+          html`<p>First runs: ${judged.next_runs
             .slice(0, 3)
             .map((each) => short(each))
-            .join(" · ")}</span>`
+            .join(" · ")}</p>`
         }`
         : html`<span class="muted">${error || text ? "" : `It runs in ${options.cwd}.`}</span>`
     }</div>

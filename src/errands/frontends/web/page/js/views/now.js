@@ -125,7 +125,7 @@ export function Now({ me }) {
           }</section>
         <section><h2>Lanes</h2><ul class="lanes">${data.lanes.map(
           (lane) => html`<li key=${lane.name}><${Link} to=${`/tasks${query({ lane: lane.name })}`}>${lane.name}<//>
-            <span>${lane.running} of ${lane.width} run</span><span class="muted">${lane.pending ? `${lane.pending.toLocaleString("en")} pending` : ""}</span></li>`,
+            <span>${lane.running} of ${lane.width} slots</span><span class="muted">${lane.pending ? `${lane.pending.toLocaleString("en")} pending` : ""}</span></li>`,
         )}</ul></section>
         ${data.in_fleet && html`<${Hosts} />`}
         <section><h2>All runs</h2><ul class="totals">${["completed", "failed", "cancelled", "skipped"].map(

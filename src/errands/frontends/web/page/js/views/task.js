@@ -20,8 +20,10 @@ function tabsOf(task) {
   const found = [];
   if (task.row.question || task.proposals.length) found.push(["question", "Question"]);
   if (task.row.kind === "agent") found.push(["conversation", "Conversation"]);
-  found.push(["output", "Output"]);
-  if (task.schedule) found.push(["schedule", "Schedule"]);
+  /** @type {[string, string][]} */
+  const schedule = task.schedule ? [["schedule", "Schedule"]] : [];
+  // What has not run yet has nothing to show but when it will.
+  found.push(...(task.runs.length ? [] : schedule), ["output", "Output"], ...(task.runs.length ? schedule : []));
   found.push(["runs", `Runs ${task.runs.length}`]);
   found.push(["trace", "Trace"]);
   const files = task.runs.reduce((sum, run) => sum + run.files.length, 0);
