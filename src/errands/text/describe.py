@@ -116,7 +116,7 @@ def repetition(view: View, *, at: datetime, is_kept: bool = False) -> str:
         )
         words.append("running now" if run.state == "running" else waiting)
     elif run.number and run.completed_at is not None:
-        last = " ".join(filter(None, ["last", run.state, result(run)]))
+        last = " ".join(filter(None, ["last run" if is_kept else "last", run.state, result(run)]))
         when = "" if is_kept else f" {ago(run.completed_at, at=at)}"
         again = f", {standing.failures} failures in a row" if standing.failures > 1 else ""
         words.append(f"{last}{when}{again}")
