@@ -8,9 +8,8 @@ PROGRAMS := tools/node_modules/installed
 PACKAGES := tools/packages/agents/installed
 PAGE := tools/page/node_modules/installed
 WHEELS := tools/wheels/downloaded
-# Tests wait for processes more than they compute: five at once keep two cores busy. In the order of the folders,
-# because the files with the most tests are not the slow ones, and a slow one must not be left to the end.
-WORKERS ?= 5
+# Tests wait for processes twice as long as they compute: six modules at once keep two cores busy.
+WORKERS ?= 6
 # Other people's programs compute more.
 AT_ONCE ?= 3
 # Requests of `make fuzz` for each operation of the web API, and as many again that break its description.
