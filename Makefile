@@ -78,11 +78,11 @@ chaos: $(VENV) ## Kill, stop, starve and cut off real engines, on one host and o
 	@tools/apt iproute2
 	@tools/postgres
 	@$(BIN)/python -m tests.chaos.fleet
-	@$(BIN)/python -m tests.chaos.fleet --check "kill of daemon and host process" --check partition --check sleep --check "loss of what may run again" --check "kill of the daemon" --check "restart of PostgreSQL"
+	@$(BIN)/python -m tests.chaos.fleet --check "kill of daemon and host process" --check partition --check sleep --check "loss of what may run again" --check failover --check "kill of the daemon" --check "restart of PostgreSQL"
 	@$(BIN)/python -m tests.chaos.fleet --mutant "no fuse" --check "kill of daemon and host process" --runs 10
 	@$(BIN)/python -m tests.chaos.fleet --mutant "no epoch" --check sleep --runs 10
 	@$(BIN)/python -m tests.chaos.fleet --mutant "no attempt" --check "loss of what may run again" --runs 10
-	@$(BIN)/python -m tests.chaos.fleet --mutant "no quiet time" --only "fail over" --seeds 1 --tasks 60 --faults 8
+	@$(BIN)/python -m tests.chaos.fleet --mutant "no quiet time" --check failover --runs 10
 
 fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and send requests made from the API's description
 	@tools/apt bubblewrap

@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tests.chaos.breaks import Break
-from tests.chaos.fleet.homes import ChaosHome
+from tests.chaos.fleet.homes import LABEL, ChaosHome
 from tests.chaos.fleet.network import Network
 from tests.chaos.fleet.round import SETTLED, Deed, is_over, join, submit, views
 from tests.chaos.fleet.witness import WAKES, Witness, uptime
@@ -67,15 +67,15 @@ class _Stage:
     def _starts(self, token: str) -> list[float]:
         return [life.start for life in self.witness.lives if life.token == token]
 
-    def place(self, first: int, seconds: float, on_loss: OnLoss = "lost") -> list[str]:
-        """Have bob run a batch; half of it does not end when it is asked to."""
+    def place(self, first: int, seconds: float, on_loss: OnLoss = "lost", *, host: str = "bob") -> list[str]:
+        """Have bob run a batch, or whoever has the label; half of it does not end when it is asked to."""
         deeds = [
             Deed(f"deed{first + n}", 0, seconds, 0, 0, on_loss, stubborn=n % 2 == 0) for n in range(BATCH)
         ]
         engine = self.ada.engine()
         try:
             for deed in deeds:
-                submit(engine, deed, self.witness, host=self.bob.name)
+                submit(engine, deed, self.witness, host=host)
         finally:
             engine.close()
         tokens = [deed.token for deed in deeds]
@@ -156,12 +156,15 @@ def _begin_anew(stage: _Stage, first: int) -> list[Break]:
     stage.wait_for_lease()
     broken = _alive(stage, tokens)
     stage.bob.start()
-    broken += _not(stage, tokens, "completed")
-    for token in tokens:
-        lives = [life for life in stage.witness.lives if life.token == token]
-        if [life.code for life in lives] != [None, 0]:
-            broken.append(Break("F3", f"{token} should have been killed once and done once: {lives}"))
-    return broken
+    return broken + _not(stage, tokens, "completed") + _not_lived(stage, tokens, [None, 0])
+
+
+def _fail_over(stage: _Stage, first: int) -> list[Break]:
+    """Lose every commit about a batch: its hosts say that they have it, and nobody begins it anew."""
+    stage.server.back_up()
+    tokens = stage.place(first, 2 * LEASE, "again", host=LABEL)
+    stage.server.fail_over()
+    return _not(stage, tokens, "completed") + _not_lived(stage, tokens, [0])
 
 
 def _kill_daemon(stage: _Stage, first: int) -> list[Break]:
@@ -196,6 +199,7 @@ CHECKS: dict[str, Callable[[_Stage, int], list[Break]]] = {
     "partition": _partition,
     "sleep": _sleep,
     "loss of what may run again": _begin_anew,
+    "failover": _fail_over,
     "kill of the daemon": _kill_daemon,
     "restart of PostgreSQL": _restart,
 }
@@ -227,6 +231,16 @@ def check(name: str, *, runs: int, mutant: str = "") -> Checked:
 
 def _alive(stage: _Stage, tokens: list[str]) -> list[Break]:
     return [Break("F2", f"{token} is alive after its lease") for token in sorted(stage.living(tokens))]
+
+
+def _not_lived(stage: _Stage, tokens: list[str], codes: list[int | None]) -> list[Break]:
+    """Compare the executions of each command with how they should have ended, None for killed."""
+    broken = []
+    for token in tokens:
+        lives = [life for life in stage.witness.lives if life.token == token]
+        if [life.code for life in lives] != codes:
+            broken.append(Break("F3", f"the executions of {token} should end with {codes}: {lives}"))
+    return broken
 
 
 def _not(stage: _Stage, tokens: list[str], wanted: str) -> list[Break]:
