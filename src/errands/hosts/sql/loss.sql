@@ -1,11 +1,18 @@
 -- Loss: what becomes of a run whose host was given up, or does not know how it ended.
 
 -- Whether another host may begin a run that was lost. A run that was lost three times may be what its hosts die of.
--- An agent goes on from its last step that the fleet has.
+-- An agent goes on from its last step that the fleet has, if there is another host for it.
 create or replace function fleet.may_run_again(r fleet.runs) returns boolean language sql stable as $$
     select r.stop_grace is null and r.attempt < 3 and (
         r.policy = 'again'
-        or (r.policy = 'steps' and exists (select from fleet.agent_steps s where s.number = r.number))
+        or (
+            r.policy = 'steps' and exists (select from fleet.agent_steps s where s.number = r.number)
+            and exists (
+                select from fleet.hosts h
+                where h.id <> r.host and h.state = 'up' and h.slots > 0 and h.lease_until > clock_timestamp()
+                    and fleet.matches(r.selector, h)
+            )
+        )
     )
 $$;
 
