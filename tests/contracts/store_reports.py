@@ -156,6 +156,7 @@ class ReportContract:
         bars = store.bars(since=START, until=START + MINUTE, steps=60, group="lane", tracks=1)
         assert max(each.last for each in bars) == 59  # what still runs reaches the end, and not beyond
 
+    @pytest.mark.spec("X9")
     def test_runs_that_overlap_are_on_tracks_of_their_own_as_far_as_there_are_any(self, store: Store) -> None:
         for name, start, took, code in (
             ("a", 0, 30, 0), ("b", 5, 10, 1), ("c", 10, 5, 0), ("d", 12, 20, 0), ("e", 40, 5, 0),

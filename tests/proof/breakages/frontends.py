@@ -41,6 +41,15 @@ BREAKAGES = [
     ),
     Breakage(
         "X9",
+        "runs that overlap in a timeline cover each other",
+        file="stores/sqlite/reports.py",
+        old="found.append(evolve(bar, track=track))",
+        new="found.append(bar)",
+        test="contracts/test_sqlite_store.py::TestSqliteReports::"
+        "test_runs_that_overlap_are_on_tracks_of_their_own_as_far_as_there_are_any",
+    ),
+    Breakage(
+        "X9",
         "a cancel does not ask",
         file="frontends/top/keyboard.py",
         old="self._confirmed = lambda: act(ids)",
