@@ -251,6 +251,17 @@ def read_fuse(path: str) -> float | None:
         os.close(file)
 
 
+def note_awaited(home: Home, run_id: str, tasks: tuple[str, ...]) -> None:
+    """Note which tasks of other homes a held run waits for; the host process reads it."""
+    import json
+
+    os.makedirs(home.awaited, 0o700, exist_ok=True)
+    path = f"{home.awaited}/{run_id}"
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        json.dump(tasks, file)
+    os.replace(f"{path}.new", path)
+
+
 def daemon_pid(run_directory: str) -> int | None:
     """Return the pid of the daemon of a run's home; None when none runs.
 

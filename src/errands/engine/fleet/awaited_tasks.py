@@ -1,7 +1,7 @@
 """Awaited tasks: runs of this home that start when a task of another home has completed.
 
 Such a run is held, and a note in the home says what for. The host process looks at what the fleet knows of
-those tasks, and releases the run or skips it. Whoever releases it by hand has decided otherwise.
+those tasks, and releases the run or skips it. A person may release it by hand before that.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from errands.engine.daemon.outcome import after_unstarted_run
 from errands.engine.fleet import far_task
 from errands.model.errors import NotFound
 from errands.model.run import task_of
-from errands.ports.home import Home
 
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.ports.fleet import Fleet
 
-LOOK = 1.0  # seconds between two looks
+LOOK = 1.0  # seconds between two checks
 UNBORN = 60.0  # seconds after which a note belongs to a submission that was never committed
 
 
@@ -84,13 +83,3 @@ class AwaitedTasks:
                 return
             ended = after_unstarted_run(store, run_id, "skipped", now=now)
         self._engine.bell.ring(ended)
-
-
-def note(runs_dir: str, run_id: str, tasks: tuple[str, ...]) -> None:
-    """Note what a run waits for, in the transaction that holds it."""
-    folder = Home(path=os.path.dirname(runs_dir)).awaited
-    os.makedirs(folder, 0o700, exist_ok=True)
-    path = f"{folder}/{run_id}"
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump(tasks, file)
-    os.replace(f"{path}.new", path)

@@ -21,6 +21,7 @@ from errands.model.text.naming import command_slug, is_id, new_id, slug
 from errands.model.trigger import Cron, Every, On, recurring
 from errands.model.verdict import Reason
 from errands.model.view import first_view
+from errands.ports.home import Home, note_awaited
 from errands.ports.rundir import LOG
 from errands.text import did_you_mean
 
@@ -228,9 +229,8 @@ class Submitter:
             return evolve(self._store.view(task.id), question=question)
         self._added.append((task, run))
         if draft.awaits:
-            from errands.engine.fleet.awaited_tasks import note
-
-            note(self._runs_dir, run.id, draft.awaits)
+            # In the transaction that holds it.
+            note_awaited(Home(path=os.path.dirname(self._runs_dir)), run.id, draft.awaits)
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)
