@@ -169,6 +169,11 @@ def file_attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         "a device": lambda: write("/dev/full"),
         "a new terminal": os.openpty,
         "the kernel's settings": lambda: os.open("/proc/sys/kernel/hostname", os.O_WRONLY),
+        "a lease": lambda: fcntl.fcntl(os.open(file, os.O_RDONLY), 1024, fcntl.F_RDLCK),
+        "a hint": lambda: fcntl.fcntl(os.open(file, os.O_RDONLY), 1036, struct.pack("Q", 2)),
+        "a snapshot": lambda: fcntl.ioctl(os.open(folder, os.O_RDONLY), 0x50009417, bytes(1000)),
+        "the key of a folder": lambda: fcntl.ioctl(os.open(folder, os.O_RDONLY), 0xC0406618, bytes(64)),
+        "the version of a file": lambda: fcntl.ioctl(os.open(file, os.O_RDONLY), 0x40086604, bytes(8)),
         "the out-of-memory score of another process": lambda: os.open(
             f"/proc/{places['victim']}/oom_score_adj", os.O_WRONLY
         ),
@@ -233,6 +238,9 @@ def process_attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         place = f"/proc/{shim}/task/{each}"
         attempts[f"variables of thread {at}"] = partial(read_memory, f"{place}/environ")
         attempts[f"open files of thread {at}"] = partial(os.readlink, f"{place}/fd/0")
+    # As most of them have it, so that it changes little if it goes through.
+    attempts["priority of everybody"] = lambda: os.setpriority(os.PRIO_USER, 0, 0)
+    attempts["disk priority of everybody"] = lambda: call("ioprio_set", 3, 0, 0)
     attempts["kill the group of the shim"] = lambda: os.killpg(os.getpgid(shim), signal.SIGKILL)
     return attempts
 

@@ -204,7 +204,8 @@ async def test_without_walls_the_same_attempts_go_through(stage: Stage, outside:
         "fchmod", "utime", "a hook of git", "settings of git", "another terminal",
         "write through an open file", "TCP", "UDP", "a server", "IPv6", "netlink", "a socket in a folder",
         "a socket for datagrams", "datagrams of a pair", "an abstract socket",
-        "priority of a stranger", "limits of a stranger", "kill a stranger",
+        "priority of a stranger", "limits of a stranger", "kill a stranger", "disk priority of everybody",
+        "a lease", "a hint",
     )  # fmt: skip
     code = (
         f"import json, sys; sys.path.insert(0, {str(HERE.parents[2])!r})\n"
@@ -244,6 +245,32 @@ async def test_a_command_behind_walls_reads_everything_and_writes_to_its_scratch
     for command, expected in lines:
         run = stage.start(f"{command}", read_only=True)
         assert ((await stage.ended(run)).code, stage.output(run)) == (0, expected), command
+
+
+@walled
+async def test_requests_to_file_systems_only_ask(stage: Stage, outside: Outside) -> None:
+    """Some change a file that is open for reading, and Landlock knows nothing of them."""
+    code = (
+        "import errno, fcntl, os, sys\n"
+        "file = os.open(sys.argv[1], os.O_RDONLY)\n"
+        "for request in sys.argv[2:]:\n"
+        "    try:\n"
+        "        fcntl.ioctl(file, int(request, 16), bytes(1000))\n"
+        "    except OSError as error:\n"
+        "        print(request, errno.errorcode[error.errno])\n"
+    )
+    # Flags, attributes, version, encryption (three), verity, a clone, a snapshot, the end of one, conversion.
+    changing = (
+        "40086602 401c5820 40086604 800c6613 c0506617 c0406618 40806685 40049409 50009417 5000940f 6609"
+    )
+    asking = "80086601 801c581f 80087601 c020660b 541b 5401"
+    words = (sys.executable, "-I", "-S", "-c", code, str(outside.file), *changing.split(), *asking.split())
+
+    run = stage.start(words, read_only=True)
+    await stage.ended(run)
+
+    refused = [line.split()[0] for line in stage.output(run).decode().splitlines() if line.endswith("EPERM")]
+    assert refused == changing.split()
 
 
 @walled

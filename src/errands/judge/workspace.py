@@ -10,7 +10,9 @@ from errands.model.record import record
 # In a project, these decide what programs outside of a sandbox run: they are read-only inside.
 PROTECTED = (
     ".git", ".hg", ".jj", ".claude", ".codex", ".agents", ".opencode", ".gemini", ".cursor", ".vscode",
-    ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml",
+    ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml", ".svn",
+    ".sl", ".zed", ".windsurf", ".kiro", ".roo", ".qwen", ".amazonq", ".aider.conf.yml", ".crush.json",
+    "crush.json", ".devcontainer", ".devcontainer.json", ".dir-locals.el", ".exrc", ".nvimrc", ".nvim.lua",
 )  # fmt: skip
 # Tools, and what they have fetched already, in a person's home directory: a sandbox can read them.
 TOOLS = (

@@ -7,7 +7,9 @@ files `victim` and `secret`, a TCP port, a UDP port, the path of a socket, its a
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -75,8 +77,6 @@ def setuid_by_open() -> None:
 
 
 def terminal_input() -> None:
-    import fcntl
-
     fcntl.ioctl(0, 0x5412, b"x")
 
 
@@ -135,8 +135,6 @@ def outlive() -> None:
 
 
 def parent_namespace() -> None:
-    import fcntl
-
     file = os.open("/proc/self/ns/user", os.O_RDONLY)
     fcntl.ioctl(file, 0xB702)  # NS_GET_PARENT
 
@@ -177,6 +175,88 @@ def writable_below(place: str) -> None:
                 os.close(os.open(path, os.O_WRONLY))
                 return
     raise OSError("nothing can be written")
+
+
+def rare_sockets() -> None:
+    """Open a socket of a family that no namespace covers, or a pair of one."""
+    for family in (8, 15, 21, 23, 29, 30, 31, 38, 39, 41, 43, 44):
+        for make in (socket.socket, socket.socketpair):
+            try:
+                make(family, socket.SOCK_DGRAM)
+                return
+            except OSError:
+                continue
+    raise OSError("there are none")
+
+
+def files_of_others() -> None:
+    """Find an open file of any process that is outside."""
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            place = os.readlink(f"/proc/{pid}/fd/{name}")
+            if place.startswith("/") and not os.path.exists(place):
+                return
+    raise OSError("there are none")
+
+
+def through_every_root(name: str) -> None:
+    """Look for a file outside through the roots and directories of all processes."""
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        for way in ("root", "cwd", "root/proc/1/root"):
+            if os.path.exists(f"/proc/{pid}/{way}{OUTSIDE}/{name}"):
+                return
+    raise OSError("there is no way")
+
+
+def segment_of_others() -> None:
+    """Attach the segments of shared memory with small numbers."""
+    for number in range(64):
+        if LIBC.shmat(number, None, 0o10000) != -1:
+            return
+    raise OSError("there are none")
+
+
+def watch_outside() -> None:
+    watch = LIBC.inotify_init()
+    if LIBC.inotify_add_watch(watch, f"{OUTSIDE}/secret".encode(), 0xFFF) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def by_another_abi() -> None:
+    """Make calls under the numbers of x32, which a filter for x86-64 may not know."""
+    for number in (272, 165, 437, 425):
+        if X86 and LIBC.syscall(0x40000000 | number, 0x10000000, 0, 0, 0, 0) >= 0:
+            return
+    raise OSError("refused")
+
+
+def typed_with_more_bits() -> None:
+    if LIBC.ioctl(0, ctypes.c_ulong(0x7_0000_5412), b"x") < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def exchange_git() -> None:
+    os.mkdir("other-git")
+    call(316, 276, -100, b"other-git", -100, b".git", 2)  # RENAME_EXCHANGE
+
+
+def setuid_copy() -> None:
+    ran("cp", "--preserve=all", "/usr/bin/su", "mine-too")
+    if not os.stat("mine-too").st_mode & 0o6000:
+        raise OSError("it lost its bits")
+
+
+def setuid_without_name() -> None:
+    os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o4755))
+
+
+def mounted_by_git() -> None:
+    """Let git itself write its settings and hooks."""
+    ran("git", "config", "core.fsmonitor", "./evil")
+
+
+def submodule_inside() -> None:
+    wrote(".git/modules/x/config")
 
 
 HOME = os.path.expanduser("~")
@@ -304,6 +384,35 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "anything in /sys": lambda: writable_below("/sys"),
     "anything in /proc": lambda: writable_below("/proc"),
     "processes of others": lambda: listing_of(f"/proc/{PID}"),
+    "rare sockets": rare_sockets,
+    "open files of others": files_of_others,
+    "all roots": lambda: through_every_root("secret"),
+    "segments of others": segment_of_others,
+    "watch outside": watch_outside,
+    "calls of another kind": by_another_abi,
+    "input with more bits": typed_with_more_bits,
+    "exchange .git": exchange_git,
+    "a copy of a setuid program": setuid_copy,
+    "a setuid file without a name": setuid_without_name,
+    "settings of git by git": mounted_by_git,
+    "a module of git": submodule_inside,
+    "git's information": lambda: wrote(".git/info/attributes"),
+    "a work tree of git": lambda: ran("git", "worktree", "add", "tree"),
+    "an index of git": lambda: wrote(".git/index"),
+    "the key of a folder": lambda: fcntl.ioctl(os.open("/usr", 0), 0xC0406618, bytes(64)),
+    "a descriptor of the victim": lambda: call(434, 434, int(PID), 0),
+    "compare with the victim": lambda: call(312, 272, os.getpid(), int(PID), 0, 0, 0),
+    "processors of the victim": lambda: os.sched_setaffinity(int(PID), {0}),
+    "pages of the victim": lambda: call(279, 239, int(PID), 0, 0, 0, 0, 0),
+    "disk priority of the victim": lambda: call(251, 30, 1, int(PID), 0),
+    "quotas": lambda: call(443, 443, os.open("/usr", 0), 0x80000700, 0, b"\0" * 128),
+    "everything on a file system": lambda: call(300, 262, 0, 0),
+    "adjust the clock": lambda: call(159, 171, struct.pack("I", 1) + b"\0" * 252),
+    "scheduling in real time": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+    "more open files": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1 << 21, 1 << 21)),
+    "the next number": lambda: wrote("/proc/sys/kernel/ns_last_pid", "1"),
+    "its own out-of-memory score": lambda: wrote("/proc/self/oom_score_adj", "-1000"),
+    "map of users": lambda: wrote("/proc/self/uid_map", "0 0 1"),
 }  # fmt: skip
 
 for name, attempt in ATTEMPTS.items():

@@ -172,20 +172,23 @@ async def test_what_decides_about_programs_outside_cannot_be_written(
     engine: TestEngine, project: Path
 ) -> None:
     (project / ".claude").mkdir()
+    (project / ".devcontainer").mkdir()
     before = (project / ".git" / "config").read_text()
     line = (
         "echo x > .git/hooks/pre-commit; echo x >> .git/config; rm -rf .git; mv .git elsewhere; "
-        "echo x > .claude/settings.json; echo '{}' > .mcp.json; ln -s . .vscode; echo fine > made; git status"
+        "echo x > .claude/settings.json; echo '{}' > .mcp.json; ln -s . .vscode; echo fine > made; "
+        "echo x > .devcontainer/a; echo x > .aider.conf.yml; git status"
     )
     task = await engine.finished(line, cwd=str(project), sandbox="files")
 
     assert task.state == "completed"
     assert (project / ".git" / "config").read_text() == before
     assert not (project / ".git" / "hooks" / "pre-commit").exists()
-    assert list((project / ".claude").iterdir()) == []
+    assert list((project / ".claude").iterdir()) == list((project / ".devcontainer").iterdir()) == []
     # What cannot be protected, because it is missing, is set aside when the run is over.
     assert not os.path.lexists(project / ".mcp.json")
     assert not os.path.lexists(project / ".vscode")
+    assert not os.path.lexists(project / ".aider.conf.yml")
     (aside,) = project.glob(f".mcp.json.{task.latest.id}.*")
     assert aside.read_text() == "{}\n"
     assert "what this run made there is now .mcp.json." in await engine.text(task.id)

@@ -39,6 +39,9 @@ _OPENS = {"open": (2, 0, 1), "openat": (257, 56, 2)}
 _CREATES = 0x400040  # O_CREAT, O_TMPFILE
 _SET_ID = 0o6000
 _SOCKET = (41, 198)
+# FS_IOC_ADD_ENCRYPTION_KEY and both ways to remove one: keys belong to a file system, also where it is
+# read-only, and without its key a folder of the person outside is locked.
+_KEYS = (0xC0506617, 0xC0406618, 0xC0406619)
 _FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink
 
 
@@ -62,6 +65,7 @@ def program(machine: str) -> bytes:
     families = [op(EQUAL, family, len(_FAMILIES) - at, 0) for at, family in enumerate(_FAMILIES)]
     refuse_family = refuse(errno.EAFNOSUPPORT)
     lines += on(_SOCKET[column], [load(0), *families, refuse_family, allow()])
-    requests = [op(EQUAL, request, len(TYPED_INPUT) - at, 0) for at, request in enumerate(TYPED_INPUT)]
+    refused = (*TYPED_INPUT, *_KEYS)
+    requests = [op(EQUAL, request, len(refused) - at, 0) for at, request in enumerate(refused)]
     lines += on(IOCTL[column], [load(1), *requests, allow(), refuse()])
     return b"".join([*lines, allow()])

@@ -65,21 +65,29 @@ _SIGNALS: dict[str, tuple[int, int, tuple[int, ...]]] = {
 }  # fmt: skip
 # The priority of other processes: the argument that is 0 for the caller itself.
 _PRIORITIES = {
-    "setpriority": (141, 140, 1), "ioprio_set": (251, 30, 1), "sched_setscheduler": (144, 119, 0),
-    "sched_setparam": (142, 118, 0), "sched_setattr": (314, 274, 0), "sched_setaffinity": (203, 122, 0),
+    "sched_setscheduler": (144, 119, 0), "sched_setparam": (142, 118, 0), "sched_setattr": (314, 274, 0),
+    "sched_setaffinity": (203, 122, 0),
 }  # fmt: skip
+# The same with a kind of number before it, and the kind for which 0 means all processes of the user.
+_PRIORITIES_BY_KIND = {"setpriority": (141, 140, 2), "ioprio_set": (251, 30, 3)}
 _PRLIMIT, _FCNTL, _SOCKETPAIR = (302, 261), (72, 25), (53, 199)
 _TRUNCATE = (76, 45)
 _OPENS = {"open": (2, 0, 1), "openat": (257, 56, 2)}  # and which argument has the flags
 
-_OWNER = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: a signal, sent by the kernel
+# F_SETOWN, F_SETSIG, F_SETOWN_EX: a signal, sent by the kernel. F_SETLEASE makes others wait before they may
+# write. F_SET_RW_HINT, F_SET_FILE_RW_HINT stay with the file.
+_COMMANDS = (8, 10, 15, 1024, 1036, 1038)
 _REQUESTS = (
     *TYPED_INPUT,
     0x8901, 0x8902,  # FIOSETOWN, SIOCSPGRP
-    # FS_IOC_SETFLAGS, FSSETXATTR, SETVERSION, ENABLE_VERITY, SET_ENCRYPTION_POLICY: a file that is open for
-    # reading is enough.
-    0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40806685, 0x800C6613,
+    0x800C6613,  # FS_IOC_SET_ENCRYPTION_POLICY, which says of itself that it returns something
 )  # fmt: skip
+# Requests of file systems that change something although a file is open for reading only, of which Landlock
+# knows nothing: attributes, keys of encrypted folders, snapshots. Of some kinds (`f`, `v`, `X`) only those
+# are allowed that return something, and FIEMAP; of others (btrfs, f2fs, bcachefs, cifs) none.
+_KIND_OF_REQUEST, _DIRECTION, _RETURNS, _FIEMAP = 0xFF00, 0xC0000000, 0x80000000, 0xC020660B
+_ASKING = (0x6600, 0x7600, 0x5800)
+_CHANGING = (0x9400, 0xF500, 0xBC00, 0xCF00)
 _UNIX, _STREAMS = 1, (1, 5)  # stream and sequenced packets; datagrams could be sent to any other socket
 _KIND = 0xF
 _O_TRUNC = 0o1000
@@ -134,9 +142,12 @@ def _fixed(machine: str, column: int, abi: int) -> list[bytes]:
         *[op(EQUAL, each, 2 - at, 0) for at, each in enumerate(_STREAMS)],
     ]
     lines += on(_SOCKETPAIR[column], [*family, *kind, refuse(errno.EACCES), allow()])
-    for numbers, values in ((_FCNTL, _OWNER), (IOCTL, _REQUESTS)):
-        found = [op(EQUAL, each, len(values) - at, 0) for at, each in enumerate(values)]
-        lines += on(numbers[column], [load(1), *found, allow(), refuse()])
+    for *known, everyone in _PRIORITIES_BY_KIND.values():
+        others = [load(1), op(EQUAL, 0, 1, 0), refuse(), allow()]
+        lines += on(known[column], [load(0), op(EQUAL, everyone, 0, 1), refuse(), *others])
+    found = [op(EQUAL, each, len(_COMMANDS) - at, 0) for at, each in enumerate(_COMMANDS)]
+    lines += on(_FCNTL[column], [load(1), *found, allow(), refuse()])
+    lines += on(IOCTL[column], _on_request())
     if abi < 3:  # Landlock does not know yet that files can be emptied
         lines += on(_TRUNCATE[column], [refuse()])
         for *known, flags in _OPENS.values():
@@ -144,3 +155,18 @@ def _fixed(machine: str, column: int, abi: int) -> list[bytes]:
                 empties = [load(flags), op(SET, _O_TRUNC, 0, 2), op(SET, 3, 1, 0), refuse()]
                 lines += on(known[column], [*empties, allow()])
     return lines
+
+
+def _on_request() -> list[bytes]:
+    """Return the lines for a request to a file or device."""
+    returns = [op(AND, _DIRECTION), op(EQUAL, _RETURNS, 0, 1)]
+    allowed = [load(1), op(EQUAL, _FIEMAP, len(returns), 0), *returns, allow(), refuse()]
+    lines = [load(1)]
+    for each in _REQUESTS:
+        lines += [op(EQUAL, each, 0, 1), refuse()]
+    lines += [op(AND, _KIND_OF_REQUEST)]
+    for each in _CHANGING:
+        lines += [op(EQUAL, each, 0, 1), refuse()]
+    for each in _ASKING:
+        lines += [op(EQUAL, each, 0, len(allowed)), *allowed]
+    return [*lines, allow()]
