@@ -84,6 +84,15 @@ _DEVICES = frozenset(
 _PLACES = re.compile(
     r"(?:/private)?/(?:tmp|var|home|root|srv|mnt|media|boot|run|dev|etc|Users|Volumes|workspace|data)(?:/|$)"
 )
+# Uses of other subcommands that show something and change nothing, by their options or first operands.
+_SHOWING = {
+    "apply": re.compile(r"(?!.*--apply).*--(?:check|stat|numstat|summary)\b"),
+    "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --(?:format|prefix)=\S*)*$"),
+    "format-patch": re.compile(r".* --stdout\b"),
+    "hash-object": re.compile(r"(?!.* -\w*w)"),
+    "lfs": re.compile(r" (?:ls-files|status)\b"),
+    "submodule": re.compile(r" (?:status|summary)\b"),
+}
 _PROTECTED = frozenset(PROTECTED)
 # The private home directory leads to these tools of the real one.
 _TOOLS = re.compile(rf"(?:~|\$HOME|\$\{{HOME\}})/(?:{'|'.join(map(re.escape, TOOLS))})(?:[/:]|$)")
@@ -261,9 +270,13 @@ def _writes_inside(name: str, words: tuple[str, ...], workspace: Workspace) -> b
 
 
 def _shows_repository(words: tuple[str, ...], workspace: Workspace) -> bool:
-    from errands.judge.programs.git import shows_repository
+    """Return whether a `git` command only shows something, as long as the repository runs no program."""
+    from errands.judge.programs.git import about_words
 
-    return shows_repository(words, workspace)
+    showing = _SHOWING.get(words[1]) if len(words) > 1 else None
+    if showing is not None and showing.match(f" {' '.join(words[2:])}"):
+        return True
+    return not about_words(words, workspace)[0]
 
 
 def _changes_repository(words: tuple[str, ...]) -> bool:

@@ -190,7 +190,6 @@ def rare_sockets() -> None:
 
 
 def files_of_others() -> None:
-    """Find an open file of any process that is outside."""
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         for name in os.listdir(f"/proc/{pid}/fd"):
             place = os.readlink(f"/proc/{pid}/fd/{name}")
@@ -216,23 +215,12 @@ def segment_of_others() -> None:
     raise OSError("there are none")
 
 
-def watch_outside() -> None:
-    watch = LIBC.inotify_init()
-    if LIBC.inotify_add_watch(watch, f"{OUTSIDE}/secret".encode(), 0xFFF) < 0:
-        raise OSError(ctypes.get_errno(), "refused")
-
-
 def by_another_abi() -> None:
     """Make calls under the numbers of x32, which a filter for x86-64 may not know."""
     for number in (272, 165, 437, 425):
         if X86 and LIBC.syscall(0x40000000 | number, 0x10000000, 0, 0, 0, 0) >= 0:
             return
     raise OSError("refused")
-
-
-def typed_with_more_bits() -> None:
-    if LIBC.ioctl(0, ctypes.c_ulong(0x7_0000_5412), b"x") < 0:
-        raise OSError(ctypes.get_errno(), "refused")
 
 
 def exchange_git() -> None:
@@ -244,19 +232,6 @@ def setuid_copy() -> None:
     ran("cp", "--preserve=all", "/usr/bin/su", "mine-too")
     if not os.stat("mine-too").st_mode & 0o6000:
         raise OSError("it lost its bits")
-
-
-def setuid_without_name() -> None:
-    os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o4755))
-
-
-def mounted_by_git() -> None:
-    """Let git itself write its settings and hooks."""
-    ran("git", "config", "core.fsmonitor", "./evil")
-
-
-def submodule_inside() -> None:
-    wrote(".git/modules/x/config")
 
 
 HOME = os.path.expanduser("~")
@@ -388,14 +363,14 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "open files of others": files_of_others,
     "all roots": lambda: through_every_root("secret"),
     "segments of others": segment_of_others,
-    "watch outside": watch_outside,
+    "attributes of a secret": lambda: os.listxattr(f"{OUTSIDE}/secret"),
     "calls of another kind": by_another_abi,
-    "input with more bits": typed_with_more_bits,
+    "input with more bits": lambda: call(16, 29, 0, ctypes.c_ulong(0x700005412), b"x"),
     "exchange .git": exchange_git,
     "a copy of a setuid program": setuid_copy,
-    "a setuid file without a name": setuid_without_name,
-    "settings of git by git": mounted_by_git,
-    "a module of git": submodule_inside,
+    "a setuid file without a name": lambda: os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY, 0o4755)),
+    "settings of git by git": lambda: ran("git", "config", "core.fsmonitor", "./evil"),
+    "a module of git": lambda: wrote(".git/modules/x/config"),
     "git's information": lambda: wrote(".git/info/attributes"),
     "a work tree of git": lambda: ran("git", "worktree", "add", "tree"),
     "an index of git": lambda: wrote(".git/index"),

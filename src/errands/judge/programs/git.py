@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `git` command."""
-    reasons, there = _about_words(words, workspace)
+    reasons, there = about_words(words, workspace)
     if reasons or there is None:
         return reasons
     return ask_each(
@@ -45,26 +45,7 @@ def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     )
 
 
-# Uses of other subcommands that show something and change nothing, by their options or first operands.
-_SHOWING = {
-    "apply": re.compile(r"(?!.*--apply).*--(?:check|stat|numstat|summary)\b"),
-    "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --(?:format|prefix)=\S*)*$"),
-    "format-patch": re.compile(r".* --stdout\b"),
-    "hash-object": re.compile(r"(?!.* -\w*w)"),
-    "lfs": re.compile(r" (?:ls-files|status)\b"),
-    "submodule": re.compile(r" (?:status|summary)\b"),
-}
-
-
-def shows_repository(words: tuple[str, ...], workspace: Workspace) -> bool:
-    """Return whether a `git` command only shows something, as long as the repository runs no program."""
-    showing = _SHOWING.get(words[1]) if len(words) > 1 else None
-    if showing is not None and showing.match(f" {' '.join(words[2:])}"):
-        return True
-    return not _about_words(words, workspace)[0]
-
-
-def _about_words(words: tuple[str, ...], workspace: Workspace) -> tuple[Reasons, Workspace | None]:
+def about_words(words: tuple[str, ...], workspace: Workspace) -> tuple[Reasons, Workspace | None]:
     """Return what speaks against a `git` command by its words, and where its repository is."""
     rest = words[1:]
     if rest[:1] == ("-C",) and len(rest) > 2 and (there := _elsewhere(rest[1], workspace)):
