@@ -82,7 +82,7 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
             "unknown verb 'daemon strat' (did you mean start?); choose one of: start, stop, status, run",
         ),
         (["config", "set", "runs.grace", "5s"], "unknown verb 'config set'; edit the file that"),
-        (["--verbose", "ls"], "errands has no option --verbose; options follow a verb"),
+        (["--verbose", "ls"], "unknown option --verbose; options follow a verb"),
         (["events"], "unknown verb 'events'; use errands ls --watch"),
         (["web", "--port", "80"], "web does not take --port: write HOST:PORT"),
         (["config", "show", "--jsno"], "config show has no option --jsno (did you mean --json?)"),

@@ -227,7 +227,7 @@ def find(words: list[str]) -> tuple[str, list[str]]:
     if name in ALIASES:
         return _aliased(name, words[1:])
     if name.startswith("-"):
-        raise Usage(f"errands has no option {name}; options follow a verb; see errands --help")
+        raise Usage(f"unknown option {name}; options follow a verb; see errands --help")
     if name in INSTEAD:
         raise Usage(f"unknown verb {name!r}; {INSTEAD[name]}")
     raise Usage(f"unknown verb {name!r}{_meaning(name)}; see errands --help")
