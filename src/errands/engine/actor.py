@@ -30,13 +30,19 @@ def actor(environ: Mapping[str, str] = os.environ) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _account() -> str:
-    import pwd
+_accounts: dict[int, str] = {}  # by number: looking one up reads a file
 
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
+
+def _account() -> str:
+    uid = os.getuid()
+    if uid not in _accounts:
+        import pwd
+
+        try:
+            _accounts[uid] = pwd.getpwuid(uid).pw_name
+        except KeyError:
+            _accounts[uid] = f"uid {uid}"
+    return _accounts[uid]
 
 
 def enclosing_run() -> str:

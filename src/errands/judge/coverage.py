@@ -28,9 +28,13 @@ class Coverage:
     def __init__(self) -> None:
         self.scripts: dict[str, None] = {}
         self.uncovered: dict[str, None] = {}
+        self._seen: set[tuple[tuple[str, ...], str]] = set()
 
     def add_command(self, texts: tuple[str, ...], cwd: str) -> None:
         """Note the scripts of one command."""
+        if (texts, cwd) in self._seen:  # every command of a line that is not followed is met twice
+            return
+        self._seen.add((texts, cwd))
         self.scripts.update(dict.fromkeys(scripts(texts, cwd)))
         self.scripts.update(dict.fromkeys(posixpath.join(cwd, file) for file in deciding_files(texts)))
         if what := uncovered(texts):

@@ -112,14 +112,21 @@ SHELL = JsonCodec(Shell, leave_out=("environment",), sandbox=SANDBOX.shape)
 PROMPT = JsonCodec(Prompt, leave_out=("environment",))
 
 
+# The commands that were written last: between its submission and its end a command is written eight times.
+_MOST_WRITTEN = 256
+_written: dict[tuple[str, ...], str] = {}
+
+
 def written(command: Command) -> str:
     """Return a command the way a person would type it."""
     if isinstance(command, str):
         return command
-    line = " ".join(command)
-    if all(command) and line.count(" ") == len(command) - 1 and _PLAIN.issuperset(line.replace(" ", "")):
-        return line
-    return " ".join([quoted(word) for word in command])
+    found = _written.get(command)
+    if found is None:
+        if len(_written) >= _MOST_WRITTEN:
+            _written.clear()
+        found = _written[command] = " ".join([quoted(word) for word in command])
+    return found
 
 
 def quoted(word: str) -> str:

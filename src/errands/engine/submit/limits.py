@@ -14,18 +14,21 @@ if TYPE_CHECKING:
     from errands.config.sections import Runs
     from errands.model.options.draft import Draft
 
-_LIMITS = tuple(BY_NAME[name] for name in fields(Limits))
+# The name of each limit, that of its setting in `runs`, and whether it can be switched off.
+_LIMITS = tuple(
+    (option.name, option.setting.partition(".")[2], option.unlimited)
+    for option in (BY_NAME[name] for name in fields(Limits))
+)
 
 
 def limits_of(draft: Draft, runs: Runs, *, timeout: timedelta | None) -> Limits:
     """Return the limits of a draft; `timeout` is the default for its kind."""
     values: dict[str, Any] = {}
-    for option in _LIMITS:
-        value = getattr(draft, option.name)
+    for name, setting, unlimited in _LIMITS:
+        value = getattr(draft, name)
         if value is None:
-            setting = option.setting.partition(".")[2]
             value = timeout if setting == "timeout" else getattr(runs, setting) if setting else None
-        elif option.unlimited and value in (0, UNLIMITED):
+        elif unlimited and value in (0, UNLIMITED):
             value = None
-        values[option.name] = value
+        values[name] = value
     return Limits(**values)

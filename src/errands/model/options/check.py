@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _operator import attrgetter  # `operator` is one more module to load
+
 from errands.model.errors import BadValue
 from errands.model.options.draft import BLANK
 from errands.model.options.table import BY_NAME, OPTIONS, TRIGGERS
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
     Spell = Callable[[str], str]
 
-_DEFAULTS = tuple((option.name, getattr(BLANK, option.name)) for option in OPTIONS)
+_values = attrgetter(*(option.name for option in OPTIONS))
+_DEFAULTS = tuple(zip((option.name for option in OPTIONS), _values(BLANK), strict=True))
 
 
 def checked(draft: Draft, *, now: datetime, spell: Spell = str) -> Draft:
@@ -28,8 +31,7 @@ def checked(draft: Draft, *, now: datetime, spell: Spell = str) -> Draft:
     """
     changes: dict[str, Any] = {}
     given: list[str] = []
-    for name, default in _DEFAULTS:
-        value = getattr(draft, name)
+    for (name, default), value in zip(_DEFAULTS, _values(draft), strict=True):
         if value is default:
             continue
         if value is None:

@@ -115,15 +115,14 @@ def _words(command: str) -> list[str]:
         return command.split()
     words: list[str] = []
     word: str | None = None
-    quote = ""
-    for letter in command:
-        if quote:
-            if letter == quote:
-                quote = ""
-            else:
-                word = (word or "") + letter
-        elif letter in "'\"":
-            quote, word = letter, word or ""
+    at = 0
+    while at < len(command):
+        letter = command[at]
+        at += 1
+        if letter in "'\"":
+            quoted, _, _ = command[at:].partition(letter)
+            word = (word or "") + quoted
+            at += len(quoted) + 1
         elif letter.isspace() or letter in ";&|(){}<>!":
             if word is not None:
                 words.append(word)
