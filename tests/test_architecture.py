@@ -122,6 +122,7 @@ HOT = {
     "ls": NEVER | SELDOM,
     "wait ID": NEVER | SELDOM,
     "run --batch cold -- sleep 100": NEVER,
+    "run -- echo hello": NEVER | SELDOM,
     "show ID": NEVER,
     "cancel ID": NEVER,
 }

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from errands.judge.shell import tokens
 from errands.judge.shell.grammar import LONGEST, MOST_STEPS, parse
+from errands.model.text.regex import regex
 from tests.judge import shells
 
 pytestmark = [pytest.mark.spec("A3")]
@@ -129,6 +131,18 @@ def test_patterns_and_tildes_are_marked() -> None:
 
     assert [word.pattern for word in step.words] == [False, True, False, False, True]
     assert [word.home for word in step.words] == [False, False, True, False, False]
+
+
+def test_a_simple_word_is_read_as_it_would_be_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = random.Random(11)
+    letters = "ab1_./:+@%,-= \t\n|&;<>(){}~!#^*?[]'\"\\$`é"
+    lines = ["".join(source.choices(letters, k=source.randrange(1, 12))) for _ in range(20_000)]
+    lines += [shells.line(source) for _ in range(2_000)]
+    quick = [parse(line) for line in lines]
+
+    monkeypatch.setattr(tokens, "_SIMPLE", regex(r"(?!)"))
+
+    assert [parse(line) for line in lines] == quick
 
 
 def test_a_line_has_a_longest_length() -> None:

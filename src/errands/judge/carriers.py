@@ -7,7 +7,8 @@ names such a word itself covers it.
 from __future__ import annotations
 
 import posixpath
-import re
+
+from errands.model.text.regex import is_wild, regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _PROGRAMS = frozenset(
     prlimit ptpython py-spy runcon runghc sbcl sg socat ssh-agent sshpass su-exec tini toybox tsocks vi view
     vim vimdiff wine xonsh""".split()
 )
-_LOADER = re.compile(r"ld(-linux.*|-musl.*|64|)\.so(\.\d+)*|s6-.*|qemu-.*|ipython\d.*|jupyter-.*")
+_LOADER = regex(r"ld(-linux.*|-musl.*|64|)\.so(\.\d+)*|s6-.*|qemu-.*|ipython\d.*|jupyter-.*")
 # Subcommands that take another program, or code, as their next word.
 SUBCOMMANDS = frozenset(
     """uv:run uv:tool npm:exec npm:x npm:explore pnpm:exec pnpm:dlx yarn:exec yarn:dlx poetry:run
@@ -64,18 +65,20 @@ _OPTIONS = {
     "apt-get": ("option config-file", "oc"),
 }  # fmt: skip
 _OPTIONS |= {"gtar": _OPTIONS["tar"], "bsdtar": _OPTIONS["tar"], "fdfind": _OPTIONS["fd"]}
+# How sed and its relatives are given a script: in a file, or as an expression.
+_SCRIPT_FILE = regex(r"-[^-ie]*f")
+_EXPRESSION = regex(r"--exp\w*=|-[^-ie]*e")
 # Letters of git's options that do so, by subcommand.
 _GIT_LETTERS = {"clone": "cu", "grep": "O", "difftool": "x", "rebase": "x"}
 # Words that carry a program by their form.
 _FORMS = {
-    "git": re.compile(r"[\w+-]+::|file://"),  # a helper for a protocol, and a repository with hooks
-    "find": re.compile(r"-(exec|execdir|ok|okdir)$"),
-    "psql": re.compile(r".*\\|.*\bprogram\b", re.DOTALL | re.IGNORECASE),
-    "mysql": re.compile(r".*\\|.*\bsystem\b", re.DOTALL | re.IGNORECASE),
-    "sqlite3": re.compile(r".*\.(shell|system|load|once|output|read|excel|www|import)|.*load_extension",
-                          re.DOTALL | re.IGNORECASE),
-    "less": re.compile(r"\+"),
-    "more": re.compile(r"\+"),
+    "git": regex(r"[\w+-]+::|file://"),  # a helper for a protocol, and a repository with hooks
+    "find": regex(r"-(exec|execdir|ok|okdir)$"),
+    "psql": regex(r"(?si).*\\|.*\bprogram\b"),
+    "mysql": regex(r"(?si).*\\|.*\bsystem\b"),
+    "sqlite3": regex(r"(?si).*\.(shell|system|load|once|output|read|excel|www|import)|.*load_extension"),
+    "less": regex(r"\+"),
+    "more": regex(r"\+"),
 }  # fmt: skip
 
 
@@ -90,7 +93,7 @@ def carried(words: Sequence[str], named: Sequence[str]) -> str:
     `named` are the words of the rule, which may have wildcards.
     """
     name, rest = posixpath.basename(words[0]), words[1:]
-    literal = {each for each in named if not re.search(r"[*?\[]", each)}
+    literal = {each for each in named if not is_wild(each)}
     command = next((each for each in rest if not each.startswith("-")), "")
     if f"{name}:{command}" in SUBCOMMANDS and command not in literal:
         return command
@@ -122,10 +125,10 @@ def _sed_scripts(words: Sequence[str]) -> Iterator[str]:
     for word in following:
         if not word.startswith("-") or word == "-":
             operands.append(word)
-        elif word.startswith(("--file", "--fi")) or re.match(r"-[^-ie]*f", word):
+        elif word.startswith(("--file", "--fi")) or _SCRIPT_FILE.match(word):
             yield word
             is_named = True
-        elif found := re.match(r"--exp\w*=|-[^-ie]*e", word):
+        elif found := _EXPRESSION.match(word):
             yield word[found.end() :] or next(following, "")
             is_named = True
     yield from () if is_named else operands[:1]

@@ -7,7 +7,6 @@ what it finds in everything else explains why a person is asked.
 from __future__ import annotations
 
 import posixpath
-import re
 
 from errands.judge.coverage import Coverage
 from errands.judge.programs import reasons_for, reasons_for_reading
@@ -22,6 +21,7 @@ from errands.judge.shell.wrappers import follow
 from errands.judge.words import expanded, is_anchored, is_one_variable, is_word, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
+from errands.model.text.regex import regex
 from errands.model.verdict import Judgement, Reason
 
 TYPE_CHECKING = False
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 _DEEPEST = 4
 _MOST_PLACES = 4
 _MOST_LOOKS = 500
-_GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
+_GAP = regex(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
 # Patterns in zsh, if a person's start-up file enables them.
-_EXTENDED = re.compile(r"[\^~#]")
+_EXTENDED = regex(r"[\^~#]")
 # What a shell does itself, whether or not there is a program of that name.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
 # These run the project's code.
-_TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
+_TESTERS = regex(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 
 def judge(
@@ -302,7 +302,7 @@ class _Case:
                 "git",
                 contained=not outside,
             )
-        elif outside and _TESTERS.fullmatch(name):
+        elif outside and _is_tester(name):
             self._ask("runs code outside the project", "script")
         allowed = self._rules.allowing(words)
         self._does_more |= bool(allowed) or runs_tests(texts)
@@ -316,7 +316,7 @@ class _Case:
         reasons = reasons_for(texts, workspace)
         self._reasons.update(dict.fromkeys(reasons))
         self._judged.append((texts, workspace))
-        if reasons or _TESTERS.fullmatch(name):
+        if reasons or _is_tester(name):
             from errands.judge.containment import needs_more
 
             if not reasons and runs_tests(texts):
@@ -388,6 +388,10 @@ class _Case:
                 self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
                     self._name_harm(step.words, workspace)
+
+
+def _is_tester(name: str) -> bool:
+    return name.startswith(("py", "uv")) and _TESTERS.fullmatch(name) is not None
 
 
 def _distinct(places: list[Workspace]) -> list[Workspace]:

@@ -6,7 +6,8 @@ Their words say little about what runs; these files do. If their content is part
 from __future__ import annotations
 
 import posixpath
-import re
+
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +38,13 @@ _FILES = {
     for name in names.split()
 }
 _ALONE = frozenset(("tox", "nox"))  # they need no target
-_TARGET = re.compile(
+_TARGET = regex(
     r"(?:unit-?|integration-?|e2e-?)?(?:tests?|check|lint|typecheck|type-check|types|build|compile|vet|clippy|bench|"
     r"verify|coverage|spec|t)(?:[:._-][\w:.-]*)?"
 )
-_PLAIN = re.compile(r"[\w ./:@=,+-]+")
+_PLAIN = regex(r"[\w ./:@=,+-]+")
 # Options that name another file or directory, or more code.
-_ELSEWHERE = re.compile(
+_ELSEWHERE = regex(
     r"-[CfIR].*|--(?:file|makefile|directory|prefix|cwd|dir|project|manifest-path|chdir|config|eval|include-dir|"
     r"preload|require|import|script-shell|exec|toolexec|build-file|settings|init-script|justfile|taskfile|r)(?:=.*)?"
     r"|-(?:exec|toolexec|r|c|S)(?:=.*)?"

@@ -11,14 +11,13 @@ Deny wins over ask, ask over allow. A rule never sees a line, only the simple co
 from __future__ import annotations
 
 import posixpath
-import re
-from fnmatch import fnmatchcase
 
 from errands.judge.carriers import SUBCOMMANDS, carried, runs_anything
 from errands.judge.shell.scripts import is_interpreter
 from errands.judge.shell.wrappers import is_wrapper
 from errands.model.errors import BadValue
 from errands.model.record import record
+from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,9 +51,18 @@ class Pattern:
                 if place == 0:
                     return False
                 continue
-            if not any(fnmatchcase(text, wanted) for text in texts):
+            if not any(_fits(text, wanted) for text in texts):
                 return False
         return True
+
+
+def _fits(text: str, wanted: str) -> bool:
+    """Return whether a text is what a word of a rule wants, which may have wildcards."""
+    if not is_wild(wanted):
+        return text == wanted
+    from fnmatch import fnmatchcase  # few rules have any
+
+    return fnmatchcase(text, wanted)
 
 
 @record
@@ -90,7 +98,7 @@ NO_RULES = Rules()
 
 def carried_by(pattern: Pattern, words: tuple[Word, ...]) -> str:
     """Return a word that runs another program and that only a wildcard of a rule covers; "" if none does."""
-    if not pattern.open and not any(_WILD.search(each) for each in pattern.words):
+    if not pattern.open and not any(map(is_wild, pattern.words)):
         return ""
     return carried([word.text for word in words], pattern.words)
 
@@ -126,7 +134,6 @@ def read_rules(*, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iter
 
 _FETCHERS = frozenset("npx uvx pipx bunx pnpx".split())
 _LAUNCHERS = frozenset("git uv npm docker podman kubectl errands".split())
-_WILD = re.compile(r"[*?\[]")
 
 
 def _pattern(text: str) -> Pattern:
@@ -145,15 +152,15 @@ def _pattern(text: str) -> Pattern:
 def _check_allowed(pattern: Pattern) -> None:
     name = posixpath.basename(pattern.words[0])
     rest = (*pattern.words[1:], "*") if pattern.open else pattern.words[1:]
-    if _WILD.search(pattern.words[0]):
+    if is_wild(pattern.words[0]):
         raise BadValue(f"The allow rule {pattern.text!r} must name one program.")
-    is_wild = pattern.open or any(_WILD.search(word) for word in pattern.words)
-    if name in _FETCHERS or is_wrapper(name) or is_interpreter(name) or (is_wild and runs_anything(name)):
+    is_open = pattern.open or any(map(is_wild, pattern.words))
+    if name in _FETCHERS or is_wrapper(name) or is_interpreter(name) or (is_open and runs_anything(name)):
         raise BadValue(
             f"The allow rule {pattern.text!r} would allow anything: `{name}` runs any program. "
             "Allow the program that it runs instead."
         )
-    if name in _LAUNCHERS and (not rest or _WILD.search(rest[0]) or rest[0].startswith("-")):
+    if name in _LAUNCHERS and (not rest or is_wild(rest[0]) or rest[0].startswith("-")):
         raise BadValue(
             f"The allow rule {pattern.text!r} must name a subcommand of `{name}`, such as `{name} x *`."
         )
@@ -166,4 +173,4 @@ def _check_allowed(pattern: Pattern) -> None:
 
 def _runs_anything(word: str) -> bool:
     name = posixpath.basename(word)
-    return bool(_WILD.search(word)) or word.startswith("-") or is_wrapper(name) or is_interpreter(name)
+    return is_wild(word) or word.startswith("-") or is_wrapper(name) or is_interpreter(name)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from errands.judge.programs.globs import Glob
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,10 +11,10 @@ if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
 
 # Options that only select files by name: what follows the equals sign does not matter.
-_NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
-_ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
-_CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")
-_ONE_VARIABLE = re.compile(
+_NAMING = regex(r"--(?:include|exclude|exclude-dir)=")
+_ANCHORED = regex(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
+_CLIMBING = regex(r"[*?\[].*/\.\.(?:/|$)")
+_ONE_VARIABLE = regex(
     r'"?\$(?:\{\w+\}|\w+|\{\w+:-[\w./-]+\}|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
 )
 

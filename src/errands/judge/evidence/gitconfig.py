@@ -6,13 +6,13 @@ attacker who can write that needs no trick.
 
 from __future__ import annotations
 
-import re
-
 from errands.model.record import record
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from re import Pattern
 
 
 @record
@@ -38,11 +38,14 @@ def read_settings(text: str) -> tuple[Setting, ...]:
     return tuple(_settings(text.removeprefix("\ufeff").replace("\r\n", "\n")))
 
 
-_SPACE = re.compile(r"(?:\s|[#;][^\n]*)*+")
-_HEADER = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)|(?=\n|\Z))")
-_VALUE = re.compile(r'(?:\\[\s\S]|"(?:[^"\\\n]|\\[\s\S])*"|[^"\\\n#;])*+')
-_PIECE = re.compile(r'\\([\s\S])|"((?:[^"\\\n]|\\[\s\S])*)"|([^"\\]+)')
+_SPACE = regex(r"(?:\s|[#;][^\n]*)*+")
+_HEADER = regex(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
+_KEY = regex(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:(=)|(?=\n|\Z))")
+_VALUE = regex(r'(?:\\[\s\S]|"(?:[^"\\\n]|\\[\s\S])*"|[^"\\\n#;])*+')
+_PIECE = regex(r'\\([\s\S])|"((?:[^"\\\n]|\\[\s\S])*)"|([^"\\]+)')
+_ESCAPE = regex(r"\\(.)")
+_ESCAPED = regex(r"\\([\s\S])")
+_SIGNATURE = regex("%[-+ ]?G")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"', "\n": ""}
 
 
@@ -55,7 +58,7 @@ def _settings(text: str) -> Iterator[Setting]:
             if header is None:
                 raise Unreadable("a section header cannot be parsed")
             section, dot, rest = header[1].lower().partition(".")
-            middle = re.sub(r"\\(.)", r"\1", header[2]) if header[2] is not None else rest
+            middle = _ESCAPE.sub(r"\1", header[2]) if header[2] is not None else rest
             if dot and header[2] is not None:
                 raise Unreadable("a section has two names")
             at = header.end()
@@ -74,7 +77,7 @@ def _settings(text: str) -> Iterator[Setting]:
         yield Setting(section=section, middle=middle, key=key[1].lower(), value=value)
 
 
-def _after(expression: re.Pattern[str], text: str, at: int) -> int:
+def _after(expression: Pattern[str], text: str, at: int) -> int:
     found = expression.match(text, at)
     return found.end() if found else at
 
@@ -85,7 +88,7 @@ def _unescaped(text: str) -> str:
         if escape:
             parts.append(_escape(escape))
         else:
-            parts.append(plain or re.sub(r"\\([\s\S])", lambda found: _escape(found[1]), inside))
+            parts.append(plain or _ESCAPED.sub(lambda found: _escape(found[1]), inside))
     return "".join(parts)
 
 
@@ -148,7 +151,7 @@ def danger(setting: Setting) -> str | None:
     """Return why a repository with this setting is not trusted; None if the setting is harmless."""
     generic = f"{setting.section}.{'*.' if setting.middle else ''}{setting.key}"
     harmless = generic in _HARMLESS or setting.section in _HARMLESS_SECTIONS
-    if harmless and not (setting.section == "format" and re.search("%[-+ ]?G", setting.value)):
+    if harmless and not (setting.section == "format" and _SIGNATURE.search(setting.value)):
         return None
     match setting.section:
         case "alias" if not setting.value.startswith("!"):

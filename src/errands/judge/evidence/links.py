@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from errands.judge.programs.globs import is_wild, may_match
+from errands.judge.programs.globs import may_match
+from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

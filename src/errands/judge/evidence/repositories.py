@@ -6,11 +6,11 @@ What cannot be read is a danger.
 from __future__ import annotations
 
 import os
-import re
 import stat
 
 from errands.judge.evidence.evidence import GITLINK, inner_repositories
 from errands.judge.evidence.gitconfig import Unreadable, danger, read_settings
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ _HOOKS = tuple(
     reference-transaction sendemail-validate""".split()
 )
 # What git accepts as the HEAD of a repository.
-_HEAD = re.compile(r"ref: refs/\S|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*\Z")
+_HEAD = regex(r"ref: refs/\S|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*\Z")
 # A program, or a script for one, whose path is relative to wherever git runs it.
-_RELATIVE = re.compile(r"(?:^|[\s!\"'=])(?:\.{1,2}/|[\w.-]+/)")
+_RELATIVE = regex(r"(?:^|[\s!\"'=])(?:\.{1,2}/|[\w.-]+/)")
 
 
 class Repositories:

@@ -16,7 +16,7 @@ from errands.judge.programs.git_options import (
     REFERENCES,
     REFUSED,
 )
-from errands.judge.programs.globs import Glob, is_wild
+from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import (
     is_inside,
     may_name_secret,
@@ -25,6 +25,7 @@ from errands.judge.programs.places import (
 )
 from errands.judge.programs.search import copies_all
 from errands.judge.programs.usage import reasons_by_entry
+from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from errands.model.text.regex import regex
 
 WILDCARDS = "*?["
 _ANY, _ONE = "*", "?"
@@ -22,10 +23,6 @@ class Glob(str):
         """The text before the first wildcard."""
         ends = [place for place in map(self.find, WILDCARDS) if place >= 0]
         return self[: min(ends)] if ends else str(self)
-
-
-def is_wild(text: str) -> bool:
-    return "*" in text or "?" in text or "[" in text
 
 
 @lru_cache(maxsize=4096)
@@ -47,7 +44,7 @@ def may_match_plain(name: str, pattern: str) -> bool:
 
 
 # A set that every shell and program reads in the same way.
-_PLAIN_SET = re.compile(r"\[[!^]?[A-Za-z0-9_.,-]+\]")
+_PLAIN_SET = regex(r"\[[!^]?[A-Za-z0-9_.,-]+\]")
 
 
 def _tokens(text: str) -> str:

@@ -7,10 +7,10 @@ make no difference. A wildcard asks if it could match such a file.
 from __future__ import annotations
 
 import posixpath
-import re
 
-from errands.judge.programs.globs import Glob, is_wild, may_match, may_match_plain
+from errands.judge.programs.globs import Glob, may_match, may_match_plain
 from errands.judge.workspace import is_within
+from errands.model.text.regex import is_wild, regex
 from errands.model.text.secret_files import ANYWHERE, NAMES, TELLING, is_secret_name
 
 TYPE_CHECKING = False
@@ -73,11 +73,11 @@ _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
 # What to compare a wildcard with: one in the middle of a name, and one at its beginning.
 _anchored = tuple(name for name in (*NAMES, *TELLING) if name[0] != "*" or not is_wild(name[1:]))
 _fixed = tuple(name for name in NAMES if not is_wild(name[1:]))
-_BRACES = re.compile(r"(.*?)\{(.*)\}(.*)", re.DOTALL)
+_BRACES = regex(r"(?s)(.*?)\{(.*)\}(.*)")
 # A beginning that says nothing about the name.
-_OPEN = re.compile(r"(\[[^]]*\]|\?)?\*")
+_OPEN = regex(r"(\[[^]]*\]|\?)?\*")
 _VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
-_HOME = re.compile(r"/(home|Users)/[^/]+/")
+_HOME = regex(r"/(home|Users)/[^/]+/")
 
 
 def _indexed(places: tuple[tuple[str, ...], ...]) -> dict[str, list[tuple[str, ...]]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from errands.judge.programs.entry import Program, ask, unlisted
 from errands.judge.programs.globs import Glob
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,15 +22,15 @@ _VARIABLES = frozenset(
     XDG_DATA_HOME XDG_RUNTIME_DIR XDG_SESSION_TYPE CI DEBIAN_FRONTEND PYTHONPATH NODE_ENV
     """.split()
 )
-_LOCALE = re.compile(r"LC_[A-Z]+")
+_LOCALE = regex(r"LC_[A-Z]+")
 # `%n` assigns a variable instead of printing.
-_ASSIGNS = re.compile(r"%[^A-Za-z%]*[hlLjztq]*n")
+_ASSIGNS = regex(r"%[^A-Za-z%]*[hlLjztq]*n")
 # zsh computes what is printed as a number, and what is compared as one: `a[$(touch x)]` runs a command.
-_CONVERSION = re.compile(r"%([-+ #0'*.\d$]*)(?:hh|ll|[hlLjztq])?(\(|[A-Za-z]?)")
+_CONVERSION = regex(r"%([-+ #0'*.\d$]*)(?:hh|ll|[hlLjztq])?(\(|[A-Za-z]?)")
 _TEXTS = frozenset("sbqQ")
-_NUMBER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|['\"].|")
+_NUMBER = regex(r"[+-]?(0[xX][0-9a-fA-F]+|\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|['\"].|")
 _NUMERIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge".split())
-_DURATION = re.compile(r"(\d+(\.\d*)?|\.\d+)[smhd]?")
+_DURATION = regex(r"(\d+(\.\d*)?|\.\d+)[smhd]?")
 
 
 def _nothing(words: tuple[str, ...], workspace: Workspace) -> Reasons:

@@ -7,12 +7,12 @@ reports, other plug-ins, configuration or tests from elsewhere, and waiting for 
 from __future__ import annotations
 
 import posixpath
-import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import is_inside
 from errands.judge.programs.usage import reasons_by_entry
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
 
 # A category with a dot would be imported.
-_WARNING = re.compile(r"(default|error|ignore|always|module|once|all)(:[^:]*(:\w*(:[^:]*){0,2})?)?")
+_WARNING = regex(r"(default|error|ignore|always|module|once|all)(:[^:]*(:\w*(:[^:]*){0,2})?)?")
 # A dotted name that is clearly a test; any other name might import anything.
-_TEST_NAME = re.compile(r"\w+(\.\w+)*")
-_TEST_FILE = re.compile(r"test_.*|[^*?\[]*_test\.py|tests?\.py|\*_test\.py")
-_TEST_PART = re.compile(r"tests?|test_\w+|\w+_tests?|Test\w*|\w+Tests?", re.IGNORECASE)
+_TEST_NAME = regex(r"\w+(\.\w+)*")
+_TEST_FILE = regex(r"test_.*|[^*?\[]*_test\.py|tests?\.py|\*_test\.py")
+_TEST_PART = regex(r"(?i)tests?|test_\w+|\w+_tests?|Test\w*|\w+Tests?")
 
 
 def _pytest(usage: Usage, workspace: Workspace) -> Reasons:
@@ -164,7 +164,11 @@ _PYTHON_X = frozenset("dev utf8 utf8=1 faulthandler tracemalloc importtime showr
 _UV = frozenset(
     "--frozen --locked --no-sync --offline --dev --no-dev -q --quiet -v --verbose --no-progress".split()
 )
-_PYTHON_NAME = re.compile(r"python(3(\.\d{1,2})?)?")
+_PYTHON_NAME = regex(r"python(3(\.\d{1,2})?)?")
+
+
+def _is_python(name: str) -> bool:
+    return name.startswith("python") and _PYTHON_NAME.fullmatch(name) is not None
 
 
 def _python(words: tuple[str, ...], workspace: Workspace) -> Reasons:
@@ -213,14 +217,14 @@ def _uv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         rest = ("python", "-m", *rest[1:])
     if rest and rest[0] in ("pytest", "py.test"):
         return _pytest_itself(rest, workspace)
-    if rest and _PYTHON_NAME.fullmatch(rest[0]):
+    if rest and _is_python(rest[0]):
         return _python(rest, workspace)
     return ask(f"`uv run` runs {rest[0] if rest else 'something'}", "script")
 
 
 def runs_tests(words: tuple[str, ...]) -> bool:
     """Return whether a harmless command runs code of the project, which may write what it likes."""
-    is_runner = words[0] in PROGRAMS or _PYTHON_NAME.fullmatch(words[0]) is not None
+    is_runner = words[0] in PROGRAMS or _is_python(words[0])
     return is_runner and words[1:] not in (("--version",), ("-V",), ("-VV",))
 
 

@@ -15,11 +15,10 @@ INSIDE                a file or directory inside the project
 
 from __future__ import annotations
 
-import re
-
 from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlisted
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import is_inside, objection_to_place
+from errands.model.text.regex import regex
 from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
     from errands.judge.programs.entry import Option, Program, Reasons, Table
     from errands.judge.workspace import Workspace
 
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
-_COUNT = re.compile(r"[+-]?(0x[0-9a-fA-F]+|\d+(\.\d*)?[A-Za-z]{0,3})")
-_SIZE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
-_SIGNATURE = re.compile(r"%[-+ ]?G|%\(\*?signature")
+_NUMBER = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_COUNT = regex(r"[+-]?(0x[0-9a-fA-F]+|\d+(\.\d*)?[A-Za-z]{0,3})")
+_SIZE = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
+_SIGNATURE = regex(r"%[-+ ]?G|%\(\*?signature")
 # Formats built into git; any other name comes from the configuration.
 _FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
 _FREE = frozenset({"TEXT", "PATTERN", "DATE"})

@@ -7,10 +7,9 @@ the line.
 
 from __future__ import annotations
 
-import re
-
 from errands.judge.shell.tokens import OPERATORS, REDIRECTIONS, STATUS, Doubt, Token, tokens, unquoted
 from errands.model.record import record
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def parse(source: str) -> Line:
 
 
 # Words and single blanks can only be read in one way, so the grammar need not be loaded.
-_PLAIN = re.compile(r"[\w./:+@%,=-]+(?: [\w./:+@%,=-]+)*", re.ASCII)
+_PLAIN = regex(r"(?a)[\w./:+@%,=-]+(?: [\w./:+@%,=-]+)*")
 
 # The strict parser
 

@@ -6,25 +6,24 @@ rare: whatever is overlooked starts behind walls.
 
 from __future__ import annotations
 
-import re
+from errands.model.text.regex import regex
 
 # The pattern of a search, behind options whose value is not a file, a choice of files or a program.
-_SEARCH = re.compile(
-    r"""((?:^|[\s;&|(`])(?:[ef]?grep|rg|ag|ack|git\s+grep)
+_SEARCH = regex(
+    r"""(?x)((?:^|[\s;&|(`])(?:[ef]?grep|rg|ag|ack|git\s+grep)
     (?:\s+(?:-[A-NP-Za-eh-z.]+|--(?!pre|open|file|i?glob|host|ignore-file)[a-z-]+(?:=\S+)?))*\s+)
-    (?:'[^']*'|"[^"$`\\]*"|[\w.]+)""",
-    re.VERBOSE,
+    (?:'[^']*'|"[^"$`\\]*"|[\w.]+)"""
 )
 _SEARCHING = frozenset("grep egrep fgrep rg ag ack".split())
-_OTHERWISE = re.compile(r"-[A-Za-z.]*[Ofg]|--(?:pre|open|file|i?glob|host|ignore-file)")
+_OTHERWISE = regex(r"-[A-Za-z.]*[Ofg]|--(?:pre|open|file|i?glob|host|ignore-file)")
 # A here-document that `cat` or `tee` prints or writes, alone on its line.
-_DOCUMENT = re.compile(
-    r"""(?:^|\n|&&|\|\||;)[ \t]*(?:cat|tee)\b[^\n|;&`$()<]*<<-?[ \t]*
-    (?:'(?P<single>\w+)'|"(?P<double>\w+)"|\\?(?P<plain>\w+))[^\n|;&`$()<]*\n""",
-    re.VERBOSE,
+_DOCUMENT = regex(
+    r"""(?x)(?:^|\n|&&|\|\||;)[ \t]*(?:cat|tee)\b[^\n|;&`$()<]*<<-?[ \t]*
+    (?:'(?P<single>\w+)'|"(?P<double>\w+)"|\\?(?P<plain>\w+))[^\n|;&`$()<]*\n"""
 )
 # Commands that run nothing of what was written; with any other, the text counts.
-_BESIDE = re.compile(
+_EXPANDED = regex(r"[`$]")
+_BESIDE = regex(
     r"(?:[\s;&|]*(?:cat|tee|mkdir|ls|echo|wc|head|tail|touch|chmod|grep|true)\b[^\n;&|`$()]*)*[\s;&|]*"
 )
 
@@ -34,12 +33,12 @@ def without_payload(source: str) -> str:
     rest, left, at = "", "", 0
     while found := _DOCUMENT.search(source, at):
         word = found["single"] or found["double"] or found["plain"]
-        end = re.compile(rf"^\t*{word}$", re.MULTILINE).search(source, found.end())
+        end = regex(rf"(?m)^\t*{word}$").search(source, found.end())
         if end is None:
             break
         body = source[found.end() : end.start()]
         expands = found["plain"] and not found[0].rpartition("<<")[2].lstrip("- \t").startswith("\\")
-        rest += source[at : found.end()] + ("" if not (expands and re.search(r"[`$]", body)) else body)
+        rest += source[at : found.end()] + ("" if not (expands and _EXPANDED.search(body)) else body)
         left += source[at : found.start()] + found[0].partition("<<")[0] + "\n"
         at = end.end()
     rest, left = rest + source[at:], left + source[at:]

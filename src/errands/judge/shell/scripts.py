@@ -7,7 +7,8 @@ cannot be listed, `uncovered` says so.
 from __future__ import annotations
 
 import posixpath
-import re
+
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ _UNCOVERED = {
     for name in names.split()
 }
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/lib/", "/System/", "/Library/")
-_VERSION = re.compile(r"[0-9.]+$")
-_FILE = re.compile(r"[./~].*|.*/.*|.*\.[cm]?[jt]sx?|.*\.rb")
+_NAME = regex(r"\w[\w.-]*")
+_VERSION = regex(r"[0-9.]+$")
+_FILE = regex(r"[./~].*|.*/.*|.*\.[cm]?[jt]sx?|.*\.rb")
 
 
 def scripts(words: tuple[str, ...], cwd: str) -> tuple[str, ...]:
@@ -129,7 +131,9 @@ def is_interpreter(name: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    return name if name in INTERPRETERS else _VERSION.sub("", name) or name
+    if name in INTERPRETERS or name[-1:].isalpha():
+        return name
+    return _VERSION.sub("", name) or name
 
 
 def _named(words: tuple[str, ...]) -> Iterator[str]:
@@ -143,7 +147,7 @@ def _named(words: tuple[str, ...]) -> Iterator[str]:
         if rest := _run_by(words):
             yield from (posixpath.join(where, path) for path in (*_named(rest), *_own_script(rest)))
     elif name in _PACKAGES:
-        package = next((word for word in words[1:] if re.fullmatch(r"\w[\w.-]*", word)), "")
+        package = next((word for word in words[1:] if _NAME.fullmatch(word)), "")
         yield from [f"node_modules/.bin/{package}"] if package else []
     elif name in _RECIPES:
         yield from _recipes(name, words[1:])

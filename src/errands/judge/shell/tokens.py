@@ -6,13 +6,13 @@ Doubt: nothing is skipped and nothing is guessed.
 
 from __future__ import annotations
 
-import re
-
 from errands.model.record import record
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from re import Pattern
     from typing import Literal
 
     Kind = Literal["word", "operator", "redirection"]
@@ -46,23 +46,25 @@ class Token:
 
 
 # Letters of every alphabet, and the signs that mean nothing to a shell, or only in some places.
-_PLAIN = re.compile(r"(?:[A-Za-z0-9_.,/:=+@%^{}~!#\]*?\[-]|[^\W\d_])+")
-_SINGLE = re.compile(r"'([^']*)'")
+_PLAIN = regex(r"(?:[A-Za-z0-9_.,/:=+@%^{}~!#\]*?\[-]|[^\W\d_])+")
+# A whole word of letters that mean nothing to any shell, wherever they are; most words are like that.
+_SIMPLE = regex(r"[A-Za-z0-9_./:+@%,-]+(?=[ \t\n|&;]|\Z)")
+_SINGLE = regex(r"'([^']*)'")
 # A dollar sign is literal where no shell sees an expansion after it, as at the end of many regular
 # expressions.
 _INSIDE = r"""(?:[^"\\$`]++|\\[\s\S]|\$\?|\$(?=["\s|)/.,:;&%]))*+"""
-_OPENED = re.compile(f'"{_INSIDE}')
-_DOUBLE = re.compile(f'"({_INSIDE})"')
-_ESCAPED = re.compile(r'\\(?:([$`"\\])|\n)|(\$\?)')
+_OPENED = regex(f'"{_INSIDE}')
+_DOUBLE = regex(f'"({_INSIDE})"')
+_ESCAPED = regex(r'\\(?:([$`"\\])|\n)|(\$\?)')
 # The exit code of the last command is a number from 0 to 255; any of them will do to judge by.
 STATUS, _A_NUMBER = "$?", "0"
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT = re.compile(r"#[^\n]*")
-_DESCRIPTOR = re.compile(r"[0-9](?=[<>])")
+_BLANK = regex(r"(?:[ \t]|\\\n)+")
+_COMMENT = regex(r"#[^\n]*")
+_DESCRIPTOR = regex(r"[0-9](?=[<>])")
 REDIRECTIONS = ("&>>", "&>", ">>", ">&", ">", "<&", "<")
 OPERATORS = ("&&", "||", "|", ";", "\n")
-_TILDE = re.compile(r"(?:^|[=:])~")
-_HOME = re.compile(r"~(?:/|$)")
+_TILDE = regex(r"(?:^|[=:])~")
+_HOME = regex(r"~(?:/|$)")
 
 # What is not analysed, by how it begins; the longest come first.
 _UNSUPPORTED = (
@@ -131,6 +133,8 @@ def _operator(source: str, at: int) -> Token | None:
 
 
 def _word(source: str, start: int) -> Token:
+    if simple := _SIMPLE.match(source, start):
+        return Token(kind="word", text=simple[0], start=start, end=simple.end(), bare=simple[0])
     parts: list[str] = []
     bare: list[str] = []
     at, status = start, False
@@ -211,22 +215,22 @@ def _quotes_pattern(parts: list[str], bare: list[str]) -> bool:
     )
 
 
-def _end(expression: re.Pattern[str], source: str, at: int) -> int:
+def _end(expression: Pattern[str], source: str, at: int) -> int:
     found = expression.match(source, at)
     return found.end() if found else at + 1
 
 
-_UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
+_UNUSUAL = regex(r"[^\x20-\x7e\n\t]")
 _UNSEEN = frozenset("Cc Cf Cs Co Cn Zl Zp Zs".split())
 # Letters and marks that show as nothing: fillers, joiners, variation selectors.
-_FILLERS = re.compile(
+_FILLERS = regex(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
 def hidden_character(text: str) -> str | None:
     """Return the name of the first character that a person would not see, or would take for a plain blank."""
-    if not _UNUSUAL.search(text):
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return None
     import unicodedata
 

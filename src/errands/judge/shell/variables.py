@@ -6,8 +6,6 @@ listed, so they run without those that would make them load or start something e
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +116,7 @@ def _is_inherited(name: str, value: str, own_home: str) -> bool:
     if name in _OWN:
         return _is_inside(value, own_home)
     pattern = _INHERITED.get(name)
-    return pattern is not None and re.fullmatch(pattern, value) is not None
+    return pattern is not None and _fits(pattern, value)
 
 
 def _is_inside(path: str, directory: str) -> bool:
@@ -129,7 +127,13 @@ def _is_inside(path: str, directory: str) -> bool:
 def is_harmless(name: str, value: str) -> bool:
     """Return whether setting this variable changes nothing but language, colours and the like."""
     allowed = _HARMLESS.get(name)
-    return allowed is not None and re.fullmatch(allowed, value) is not None
+    return allowed is not None and _fits(allowed, value)
+
+
+def _fits(pattern: str, value: str) -> bool:
+    import re  # few commands come with variables
+
+    return re.fullmatch(pattern, value) is not None
 
 
 def removed(environment: Mapping[str, str], *, project: str = "") -> tuple[str, ...]:

@@ -6,13 +6,13 @@ its words are only good for naming a danger.
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
 from errands.judge.programs.places import may_name_secret
 from errands.judge.shell.grammar import Step, Word
 from errands.judge.shell.scripts import OTHER_SHELLS, SHELLS
 from errands.model.record import evolve, record
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ _PREFIXES = {
 
 
 def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
+    import re  # few commands have a wrapper
+
     name = words[0].text
     prefix = _PREFIXES[name]
     flags, valued = prefix.flags.split(), prefix.valued.split()
@@ -121,7 +123,9 @@ def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
     return Followed(steps=(Step(words=words[at:]),))
 
 
-_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NAMELIKE = regex(r"[A-Za-z_./]")
+_XARGS_NUMBER = regex(r"-[nPL]\d+")
+_VARIABLE = regex(r"(?s)([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 
 
 def _follow_env(words: tuple[Word, ...], source: Step | None) -> Followed:
@@ -241,7 +245,7 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
             at += 1
         elif text in ("-0", "--null", "-0r", "-r0"):
             exact = True
-        elif text not in ("-r", "--no-run-if-empty") and not re.fullmatch(r"-[nPL]\d+", text):
+        elif text not in ("-r", "--no-run-if-empty") and not _XARGS_NUMBER.fullmatch(text):
             return _unknown(words, f"passes `xargs` an option that is not known to be harmless: {text}")
         at += 1
     inner = words[at:]
@@ -355,7 +359,7 @@ def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
     might_run = (
         at
         for at in range(1, len(words))
-        if re.match(r"[A-Za-z_./]", words[at].text) and not _VARIABLE.fullmatch(words[at].text)
+        if _NAMELIKE.match(words[at].text) and not _VARIABLE.fullmatch(words[at].text)
     )
     steps = tuple(Step(words=words[at:]) for at in islice(might_run, 4))
     return Followed(steps=steps, doubt=doubt)

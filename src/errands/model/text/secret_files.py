@@ -5,8 +5,12 @@ The judge asks before a command reads one; the built-in agent does not read them
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase, translate
+from errands.model.text.regex import is_wild, regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Pattern
+
 
 # Directories and files that hold secrets wherever they are; a slash separates consecutive names.
 ANYWHERE = """
@@ -69,17 +73,15 @@ PUBLIC = """
 .dev.vars.example .mcp.json.example mcp.json.example database.yml.example appsettings.example.json
 """.split()
 
-_BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
-_WILD = re.compile(r"[*?]")
+_BACKUP = regex(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
 _public = frozenset(PUBLIC)
 # The same names, grouped by the cheapest test that finds them.
 _all = (*NAMES, *TELLING)
-_exact = frozenset(name for name in _all if not _WILD.search(name))
-_endings = tuple(name[1:] for name in _all if name[0] == "*" and not _WILD.search(name[1:]))
-_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _WILD.search(name[:-1]))
-_rest = re.compile(
-    "|".join(translate(name) for name in _all if _WILD.search(name[1:-1]) or (name[0] == "*" == name[-1]))
-)
+_exact = frozenset(name for name in _all if not is_wild(name))
+_endings = tuple(name[1:] for name in _all if name[0] == "*" and not is_wild(name[1:]))
+_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not is_wild(name[:-1]))
+_rest = tuple(name for name in _all if is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
+_compiled: list[Pattern[str]] = []  # those, as one expression
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 
 
@@ -94,15 +96,23 @@ def _holds_secret(name: str) -> bool:
     if name in _public:
         return False
     return (
-        name in _exact
-        or name.endswith(_endings)
-        or name.startswith(_beginnings)
-        or _rest.match(name) is not None
+        name in _exact or name.endswith(_endings) or name.startswith(_beginnings) or _is_one_of_the_rest(name)
     )
+
+
+def _is_one_of_the_rest(name: str) -> bool:
+    if not _compiled:
+        import re
+        from fnmatch import translate
+
+        _compiled.append(re.compile("|".join(map(translate, _rest))))
+    return _compiled[0].match(name) is not None
 
 
 def is_secret_path(path: str) -> bool:
     """Return whether a path leads to a file that usually holds secrets, or into a directory of them."""
+    from fnmatch import fnmatchcase
+
     parts = [part for part in path.lower().split("/") if part]
     if not parts:
         return False

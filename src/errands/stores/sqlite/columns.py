@@ -9,14 +9,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from errands.model.action import PROMPT, SHELL, Prompt
+from errands.model.agent.session import USAGE, Exchange
 from errands.model.codec import RowCodec, Shape
 from errands.model.errors import BadValue, StoreUnreadable
 from errands.model.limits import LIMITS
 from errands.model.notices.notice import parse_address
+from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.task import PRIORITIES, Task
 from errands.model.text.json_text import plain_text, utf8
 from errands.model.trigger import At, Now, as_plain, from_plain
+from errands.model.view import AgentView
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,6 +149,14 @@ RUN = RowCodec(
     spent=Shape(read=lambda elapsed: elapsed or 0.0),
 )
 
+EXCHANGE = RowCodec(
+    Exchange,
+    "exchanges",
+    TYPES,
+    columns={"usage": USAGE, "activity_at": "active_at"},
+    usage=Shape(read=lambda *used: {name: each for name, each in zip(USAGE, used, strict=True) if each}),
+)
+
 
 def task_from(row: Sequence[Any]) -> Task:
     """Read a task; the error about a row that cannot be understood says which one it is."""
@@ -165,3 +176,28 @@ def run_from(task_id: str, row: Sequence[Any]) -> Run:
         raise StoreUnreadable(
             f"the record of run {task_id}.{row[0]} is damaged ({error}); see `errands doctor`"
         ) from error
+
+
+def agent_view(action: str, resumed: int, limits: str, *exchange: Any) -> AgentView:
+    """Show what only agents have, from the columns of their exchange."""
+    prompt = action_from(action, "")
+    assert isinstance(prompt, Prompt)
+    view = AgentView(
+        name=prompt.agent,
+        model=prompt.model,
+        resume_count=resumed,
+        forked=prompt.fork is not None,
+        timeout=limits_from(limits).timeout,
+    )
+    if exchange[0] is None:
+        return view
+    said = EXCHANGE.read(exchange)
+    return evolve(
+        view,
+        tool_calls=said.usage.get("tool_calls", 0),
+        tools=said.tools,
+        usage=said.usage,
+        activity_at=said.activity_at,
+        waiting=said.waiting,
+        answer=said.answer,
+    )

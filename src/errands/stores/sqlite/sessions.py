@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from errands.model.action import Prompt
 from errands.model.agent.session import USAGE, Exchange, OrphanSession, Session
-from errands.model.codec import RowCodec, Shape
-from errands.model.record import evolve
-from errands.model.view import AgentView
-from errands.stores.sqlite.columns import TYPES, action_from, limits_from, micros
+from errands.model.codec import RowCodec
+from errands.stores.sqlite.columns import EXCHANGE, TYPES, micros
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from typing import Any
 
     from errands.model.agent.session import Waiting
 
 _SESSION = RowCodec(Session, "sessions", TYPES, columns={"task_id": "tasks.id"})
 _SESSIONS = f"SELECT {_SESSION.columns} FROM sessions JOIN tasks ON tasks.seq = sessions.task"
 _ORPHAN = RowCodec(OrphanSession, "remnants", TYPES)
-_EXCHANGE = RowCodec(
-    Exchange,
-    "exchanges",
-    TYPES,
-    columns={"usage": USAGE, "activity_at": "active_at"},
-    usage=Shape(read=lambda *used: {name: each for name, each in zip(USAGE, used, strict=True) if each}),
-)
-EXCHANGE = _EXCHANGE.columns
 _RUN_ID = "tasks.id || '.' || runs.number"
 
 
@@ -85,19 +73,21 @@ class SessionRows(Table):
         )
 
     def exchange(self, run_id: str) -> Exchange | None:
-        rows = self.db.read(f"SELECT {EXCHANGE} FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
-        return _EXCHANGE.read(rows[0]) if rows else None
+        rows = self.db.read(
+            f"SELECT {EXCHANGE.columns} FROM exchanges WHERE run = ?", (self.run_seq(run_id),)
+        )
+        return EXCHANGE.read(rows[0]) if rows else None
 
     def exchanges(self, task_id: str) -> list[tuple[int, Exchange]]:
         rows = self.db.read(
             f"""
-            SELECT runs.number, {EXCHANGE}
+            SELECT runs.number, {EXCHANGE.columns}
             FROM tasks JOIN runs ON runs.task = tasks.seq JOIN exchanges ON exchanges.run = runs.seq
             WHERE tasks.id = ? ORDER BY runs.number
             """,
             (task_id,),
         )
-        return [(row[0], _EXCHANGE.read(row[1:])) for row in rows]
+        return [(row[0], EXCHANGE.read(row[1:])) for row in rows]
 
     def last_answer(self, task_id: str) -> str | None:
         rows = self.db.read(
@@ -203,28 +193,3 @@ class SessionRows(Table):
 
 
 _SEQ = "(SELECT seq FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?)"
-
-
-def agent_view(action: str, resumed: int, limits: str, *exchange: Any) -> AgentView:
-    """Show what only agents have, from the columns of their exchange."""
-    prompt = action_from(action, "")
-    assert isinstance(prompt, Prompt)
-    view = AgentView(
-        name=prompt.agent,
-        model=prompt.model,
-        resume_count=resumed,
-        forked=prompt.fork is not None,
-        timeout=limits_from(limits).timeout,
-    )
-    if exchange[0] is None:
-        return view
-    said = _EXCHANGE.read(exchange)
-    return evolve(
-        view,
-        tool_calls=said.usage.get("tool_calls", 0),
-        tools=said.tools,
-        usage=said.usage,
-        activity_at=said.activity_at,
-        waiting=said.waiting,
-        answer=said.answer,
-    )

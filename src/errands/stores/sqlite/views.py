@@ -11,16 +11,17 @@ from errands.ports.rundir import LOG
 from errands.ports.store import MOST_IDS
 from errands.stores.sqlite.columns import (
     DAMAGE,
+    EXCHANGE,
     PRIORITY,
     TASK,
     TYPES,
+    agent_view,
     maybe_moment,
     micros,
     moment,
     standing_from,
     task_from,
 )
-from errands.stores.sqlite.sessions import EXCHANGE, agent_view
 from errands.stores.sqlite.table import OF_AGENT, Table, marks
 
 TYPE_CHECKING = False
@@ -80,7 +81,7 @@ _AGENT = f"""
     CASE tasks.kind WHEN 'agent' THEN
         (SELECT count(*) FROM runs AS all_runs WHERE all_runs.task = tasks.seq AND all_runs.cause = 'resume')
     END,
-    CASE tasks.kind WHEN 'agent' THEN tasks.limits END, {EXCHANGE}
+    CASE tasks.kind WHEN 'agent' THEN tasks.limits END, {EXCHANGE.columns}
 """
 _RUN_AT = _VIEW.width
 _STANDING_AT = _RUN_AT + _RUN.width
