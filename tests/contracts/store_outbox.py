@@ -53,6 +53,15 @@ class OutboxContract:
             assert store.take_inbox("you", reader="r", now=START, limit=9) == []
             assert len(store.inbox("me")) == 1
 
+    def test_notices_are_found_by_the_beginning_of_their_owners(self, store: Store) -> None:
+        add(store, 1, Address(channel="inbox", target="kept:ada"))
+        add(store, 2, Address(channel="inbox", target="kept:bob"))
+        add(store, 3, Address(channel="inbox", target="keeper"))
+        assert [each.body for each in store.inbox_beginning("kept:")] == ["1", "2"]
+        with store:
+            store.take_inbox("kept:ada", reader="r", now=START, limit=9)
+        assert [each.body for each in store.inbox_beginning("kept:")] == ["2"]
+
     def test_the_queue_of_an_address_is_due_when_its_head_is(self, store: Store) -> None:
         other = Address(channel="mail", target="you")
         for address in (MAIL, other):

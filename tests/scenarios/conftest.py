@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from errands.model.states import OPEN
 from errands.testing.engines import embedded
-from errands.testing.speaker import Stage
+from errands.testing.speaker import Speaker, Stage
 from tests.engine.agent_project import CAT, Codex, Project
 from tests.postgres import Server
 from tests.scenarios.carriers import WAYS
@@ -48,6 +48,12 @@ async def session(stage: Stage, own_home: Path) -> AsyncIterator[str]:
     yield session
     left = await stage.engine.list(states=OPEN, parent=session)
     await stage.engine.cancel(*(view.id for view in left))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def native(stage: Stage, session: str) -> Speaker:
+    """A caller of our own dialect."""
+    return await stage.speaker("native", session)
 
 
 @pytest_asyncio.fixture(loop_scope="module")

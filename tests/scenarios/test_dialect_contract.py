@@ -12,6 +12,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.spec("X5")
 class TestNative(DialectContract):
     dialect = "native"
+    rest = 'output {"id": '
     minimal = {
         "run": {"command": "true"},
         "ask": {"prompt": "hello"},

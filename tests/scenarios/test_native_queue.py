@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import pytest_asyncio
 
 from errands.model.view import as_json
 from errands.testing.engines import until
 from errands.testing.speaker import Speaker, Stage, facts
+from tests.scenarios.native_calls import run
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X5")]
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def native(stage: Stage, session: str) -> Speaker:
-    return await stage.speaker("native", session)
-
-
-async def run(speaker: Speaker, command: str, **more: Any) -> str:
-    return str(facts(await speaker("run", command=command, **more))["id"])
 
 
 @pytest.mark.spec("L28", "X5")

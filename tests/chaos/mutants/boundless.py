@@ -7,16 +7,17 @@ from typing import Any
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.stores.sqlite.store import SqliteStore
+from errands.stores.sqlite.transitions import TransitionRows
 from tests.chaos.surgery import exchange
 
 SCENARIO = "crowded"
 CAUGHT_BY = "I6"
 
-claim = SqliteStore.claim
+claim = TransitionRows.claim
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "claim", _claim)
+    exchange(TransitionRows, "claim", _claim)
 
 
 def _claim(store: SqliteStore, lane: str, *, limit: int, **named: Any) -> list[tuple[Task, Run]]:

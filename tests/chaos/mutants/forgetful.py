@@ -6,17 +6,18 @@ from datetime import UTC, datetime
 
 from errands.model.run import Run
 from errands.stores.sqlite.store import SqliteStore
+from errands.stores.sqlite.transitions import TransitionRows
 from tests.chaos.surgery import exchange
 
 SCENARIO = "cancelled_while_down"
 CAUGHT_BY = "I17"
 
-stopping = SqliteStore.stopping
+stopping = TransitionRows.stopping
 began = datetime.now(UTC)
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "stopping", _stopping)
+    exchange(TransitionRows, "stopping", _stopping)
 
 
 def _stopping(store: SqliteStore) -> list[Run]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from errands.model.notices.notice import Notice
+from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.store import SqliteStore
 from tests.chaos.surgery import exchange
 
 SCENARIO = "ends"
 CAUGHT_BY = "I5"
 
-take = SqliteStore.take_inbox
+take = NoticeRows.take_inbox
 forgotten: set[int] = set()
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "take_inbox", _take)
+    exchange(NoticeRows, "take_inbox", _take)
 
 
 def _take(store: SqliteStore, owner: str, **named: Any) -> list[Notice]:

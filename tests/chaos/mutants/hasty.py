@@ -6,17 +6,18 @@ from datetime import datetime
 from typing import Any
 
 from errands.model.notices.notice import Notice
+from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.store import SqliteStore
 from tests.chaos.surgery import exchange
 
 SCENARIO = "clock_set_back"
 CAUGHT_BY = "I5"
 
-take = SqliteStore.take_inbox
+take = NoticeRows.take_inbox
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "take_inbox", _take)
+    exchange(NoticeRows, "take_inbox", _take)
 
 
 def _take(store: SqliteStore, owner: str, *, now: datetime, **named: Any) -> list[Notice]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.store import SqliteStore
 from tests.chaos.surgery import exchange
 
 SCENARIO = "ends_in_a_crash"
 CAUGHT_BY = "I5"
 
-add_notice = SqliteStore.add_notice
+add_notice = NoticeRows.add_notice
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "add_notice", _add_later)
+    exchange(NoticeRows, "add_notice", _add_later)
 
 
 def _add_later(store: SqliteStore, *words: Any, **named: Any) -> None:

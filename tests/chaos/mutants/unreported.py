@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.stores.sqlite.store import SqliteStore
+from errands.stores.sqlite.notices import NoticeRows
 from tests.chaos.surgery import exchange
 
 SCENARIO = "ends"
@@ -12,7 +12,7 @@ CAUGHT_BY = "I5"
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "add_notice", _say_nothing)
+    exchange(NoticeRows, "add_notice", _say_nothing)
 
 
 def _say_nothing(*_: Any, **__: Any) -> None: ...

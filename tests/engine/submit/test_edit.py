@@ -163,6 +163,6 @@ async def test_an_edit_of_what_changed_meanwhile_changes_nothing(
         return rule(draft, {})
 
     monkeypatch.setattr(engine.engine, "_ruling", slow)
-    with pytest.raises(IllegalMove, match="changed meanwhile"):
+    with pytest.raises(IllegalMove, match="has started or changed since"):
         await engine.edit(task.id, command="echo second")
     assert (await engine.get(task.id)).command == "echo first"

@@ -219,7 +219,7 @@ def test_a_file_that_changed_before_the_answer_is_left_alone(house: House) -> No
     made.plan(removing=False)
     config.write_text('{"theirs": 1}\n')
 
-    with pytest.raises(ErrandsError, match="was changed meanwhile"):
+    with pytest.raises(ErrandsError, match="has changed since it was shown"):
         made.carry_out()
 
     assert config.read_text() == '{"theirs": 1}\n'

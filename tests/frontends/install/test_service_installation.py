@@ -185,7 +185,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(system: System) -> Non
     made.plan(removing=False)
     system.unit.parent.mkdir(parents=True)
     system.unit.write_text("mine")
-    with pytest.raises(ErrandsError, match="was changed meanwhile"):
+    with pytest.raises(ErrandsError, match="has changed since it was shown"):
         made.carry_out()
     assert system.unit.read_text() == "mine"
     assert system.heard() == []

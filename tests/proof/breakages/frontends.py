@@ -216,7 +216,7 @@ BREAKAGES = [
         file="dialects/native.py",
         old="truncated=view.latest.truncated or shown.is_cut",
         new="truncated=view.latest.truncated",
-        test="scenarios/test_native_dialect.py::test_what_is_left_out_is_named_with_the_call_that_reads_it",
+        test="scenarios/test_native_output.py::test_what_is_left_out_is_named_with_the_call_that_reads_it",
     ),
     Breakage(
         "X18",

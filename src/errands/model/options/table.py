@@ -262,6 +262,8 @@ OPTIONS = (
     _option("propose", "flag", "", "wait for approval even if it is harmless", group="caller", saved=False),
     _option("within", "label", "", "a directory of the project that the caller works in", group="caller",
             saved=False),
+    _option("awaits", "tasks", "", "tasks of other homes of the fleet to wait for", group="caller",
+            saved=False),
 )  # fmt: skip
 BY_NAME = {option.name: option for option in OPTIONS}
 # What can be changed before a task starts, or between two runs of a recurring task; not what it waits for,

@@ -78,6 +78,7 @@ class CommonOptions(TypedDict, total=False):
     door: str
     propose: bool
     within: str | None
+    awaits: Iterable[str] | None
 
 
 class TaskOptions(CommonOptions, total=False):

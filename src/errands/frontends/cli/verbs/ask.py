@@ -52,10 +52,10 @@ def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     try:
         task_id = context.engine.resolve(arguments.id)
-    except UnknownTask as error:
+    except UnknownTask:
         from errands.frontends.cli.targets import fleet_tasks
 
-        fleet = fleet_tasks(context, error)
+        fleet = fleet_tasks(context, UnknownTask(f"Task not found: {arguments.id}"))
         if arguments.prompt is None:
             raise Usage(
                 f"resume needs a PROMPT for the agent: errands resume {arguments.id} 'and then?'"
