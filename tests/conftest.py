@@ -34,8 +34,12 @@ settings.register_profile("ci", UNTIMED, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "person")
 
 # The programs under test must see the widths and colours of a test, not those of the terminal that runs it.
+# Importing readline sets two of them behind the back of `os.environ`.
+with suppress(ImportError):
+    import readline  # noqa: F401
 for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
     os.environ.pop(name, None)
+    os.unsetenv(name)
 
 _numbers = itertools.count()
 

@@ -88,7 +88,7 @@ class ClosingAgent(Offline):
         self._run_id = run_id
         self.kept: str | None = None
 
-    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+    async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
         return Answer(text="done")
 
     async def close(self) -> None:

@@ -46,7 +46,7 @@ class DialectContract(ABC):
     """
 
     dialect: str
-    rest: str = "errands logs "
+    rest: str = "errands "
     minimal: Mapping[str, Mapping[str, Any]]
 
     @abstractmethod
@@ -141,6 +141,8 @@ class DialectContract(ABC):
         if wake != "session":
             (asked_with,) = re.findall(r"ask with (\w+)", said)
             assert asked_with in self.minimal
+        tool, arguments = self.cancelling((await speaker.task()).id)
+        await speaker(tool, **arguments)
 
     # Wrong calls.
 
