@@ -32,7 +32,7 @@ def test_a_run_that_the_database_forgot_ends_as_lost(tmp_path: Path, server: Ser
         _send(processes, signal.SIGSTOP)
         fleet.execute("delete from fleet.runs")
         server.fork_history()
-        fleet.execute("select fleet.settle()")
+        fleet.execute("set search_path = fleet_wire; select fleet.settle()")  # as hosts do
         eventually(
             lambda: fleet.execute("select clock_timestamp() > settling_until from fleet.clock")[0][0],
             "the fleet to have settled",
