@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from tests.chaos import mutants, points, scenarios
+from tests.chaos import kill_points, mutants, scenarios
 from tests.chaos.decoys import can_reuse_pids
 from tests.chaos.plan import Plan, make_plan
 from tests.chaos.processes import become_subreaper
@@ -24,8 +24,8 @@ SEEDS, TASKS, KILLS = 50, 5000, 1000
 SMOKE = (1, 60, 10)
 
 
-# A round chooses pids, and an engine that is broken on purpose strikes wrong ones. In its own namespace it
-# neither takes the pids of what else runs on this machine, such as another round, nor strikes it.
+# A round chooses pids, and an engine that is broken on purpose signals wrong ones. In its own namespace it
+# neither takes the pids of what else runs on this machine, such as another round, nor signals it.
 OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
@@ -33,7 +33,7 @@ def main() -> int:
     arguments = _arguments()
     if os.getpid() != 1 and _can_have_own_pids():
         os.execvp(OWN_PIDS[0], [*OWN_PIDS, sys.executable, "-m", "tests.chaos", *sys.argv[1:]])
-    points.check()
+    kill_points.check()
     if arguments.mutant:
         mutants.check(arguments.mutant)
     become_subreaper()
@@ -50,11 +50,11 @@ def main() -> int:
     else:
         for plan in _plans(arguments):
             played = play(plan, mutant=arguments.mutant, keep=arguments.keep)
-            print(played.line(), *(f"  {each}" for each in played.breaks[:20]), sep="\n", flush=True)
+            print(played.line(), *(f"  {each}" for each in played.violations[:20]), sep="\n", flush=True)
             report.add(played)
     report.seconds = time.monotonic() - began
     print(report.text(), flush=True)
-    return 1 if report.breaks else 0
+    return 1 if report.violations else 0
 
 
 def _leave(number: int, frame: object) -> None:

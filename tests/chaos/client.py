@@ -16,8 +16,8 @@ from errands import bootstrap, config
 from errands.engine.engine import Engine
 from errands.model.errors import DaemonError, IllegalMove, NotFound, StillLive, StoreError
 from errands.model.options.draft import Draft
-from tests.chaos import history, mutants, plan, points, witness
-from tests.chaos.deed import Deed
+from tests.chaos import history, kill_points, mutants, plan, witness
+from tests.chaos.planned_task import PlannedTask
 from tests.chaos.processes import wait_until
 from tests.chaos.zygote import DIES_AT
 
@@ -34,14 +34,14 @@ class Client:
     def __init__(self, base: str, number: int, began: float) -> None:
         with open(f"{base}/plan.json") as file:
             self._plan = plan.read(file.read())
-        self._deeds = {deed.token: deed for deed in self._plan.deeds}
+        self._deeds = {planned.token: planned for planned in self._plan.planned_tasks}
         self._base = base
         self._answers = history.read(base)
         self._history = history.History(f"{base}/history.{number}")
         self._number = number
         self._began = began
         self._witness = os.environ["CHAOS_WITNESS"]
-        self._environ = {name: value for name, value in os.environ.items() if name != points.VARIABLE}
+        self._environ = {name: value for name, value in os.environ.items() if name != kill_points.VARIABLE}
 
     def run(self) -> None:
         self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"), consent="yes")
@@ -80,8 +80,8 @@ class Client:
                 wait_until(lambda: witness.have_started(self._witness, act.tokens), within=PATIENCE)
             case "down":
                 wait_until(lambda: not self._engine.bell.ring(), within=PATIENCE)
-            case "struck":
-                wait_until(lambda: os.path.exists(f"{self._base}/{plan.STRUCK}"), within=PATIENCE)
+            case "faults done":
+                wait_until(lambda: os.path.exists(f"{self._base}/{plan.FAULTS_DONE}"), within=PATIENCE)
 
     def _carry_out(self, act: plan.Act) -> dict[str, str]:
         if act.verb == "submit":
@@ -107,26 +107,26 @@ class Client:
             return task_id
         raise NotFound(f"the launch of {token} was never answered")
 
-    def _draft(self, deed: Deed) -> Draft:
-        priority: Priority = deed.priority  # type: ignore[assignment]  # the plan writes it as text
-        notify: Policy = deed.notify  # type: ignore[assignment]
-        dies = {DIES_AT: deed.dies_at} if deed.dies_at else {}
+    def _draft(self, planned: PlannedTask) -> Draft:
+        priority: Priority = planned.priority  # type: ignore[assignment]  # the plan writes it as text
+        notify: Policy = planned.notify  # type: ignore[assignment]
+        dies = {DIES_AT: planned.dies_at} if planned.dies_at else {}
         return Draft(
-            command=deed.words,
-            name=deed.token,
+            command=planned.words,
+            name=planned.token,
             cwd="/",
             environ=self._environ,
-            env={"CHAOS_TOKEN": deed.token, **dies},
-            lane=deed.lane,
+            env={"CHAOS_TOKEN": planned.token, **dies},
+            lane=planned.lane,
             priority=priority,
-            after=tuple(self._id(token) for token in deed.after),
-            at=datetime.now(UTC) + timedelta(seconds=deed.delay) if deed.delay else None,
-            key=deed.key,
-            owner=deed.owner,
+            after=tuple(self._id(token) for token in planned.after),
+            at=datetime.now(UTC) + timedelta(seconds=planned.delay) if planned.delay else None,
+            key=planned.key,
+            owner=planned.owner,
             notify=notify,
-            timeout=None if deed.timeout is None else timedelta(seconds=deed.timeout),
-            output=deed.cap,
-            grace=timedelta(seconds=deed.grace),
+            timeout=None if planned.timeout is None else timedelta(seconds=planned.timeout),
+            output=planned.cap,
+            grace=timedelta(seconds=planned.grace),
         )
 
     def _ensure(self) -> None:
@@ -140,5 +140,5 @@ class Client:
 
 if __name__ == "__main__":
     mutants.break_engine()
-    points.arm(points.CLIENT_POINTS)
+    kill_points.arm(kill_points.CLIENT_POINTS)
     Client(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])).run()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from tests.chaos.breaks import Break
-from tests.chaos.processes import strike, wait_until
+from tests.chaos.processes import send_signal, wait_until
 from tests.chaos.subject import Subject
+from tests.chaos.violation import Violation
 
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 TRIES = 5
@@ -33,12 +33,12 @@ class Decoys:
                 return True
         return False
 
-    def breaks(self) -> list[Break]:
+    def violations(self) -> list[Violation]:
         """Ask every decoy which signals it has received; ours must be the only one."""
         return [each for pid, path in self._pids.items() for each in self._asked(pid, path)]
 
-    def _asked(self, pid: int, path: str) -> list[Break]:
-        strike(pid, signal.SIGUSR2)
+    def _asked(self, pid: int, path: str) -> list[Violation]:
+        send_signal(pid, signal.SIGUSR2)
         wait_until(lambda: self._subject.is_over(pid), within=30)
         try:
             with open(path) as file:
@@ -48,7 +48,7 @@ class Decoys:
         end = self._subject.codes.get(pid)
         if end == 0 and said == [str(int(signal.SIGUSR2))]:
             return []
-        return [Break("I10", f"decoy {pid} was struck: it says {said}, its end is {end}")]
+        return [Violation("I10", f"decoy {pid} got a signal: it says {said}, its end is {end}")]
 
 
 def can_reuse_pids() -> bool:

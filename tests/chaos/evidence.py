@@ -13,8 +13,8 @@ from errands.model.view import RunView, View
 from errands.ports.output import Piece
 from errands.ports.store import Query
 from tests.chaos import history, witness
-from tests.chaos.deed import Deed
 from tests.chaos.plan import Plan
+from tests.chaos.planned_task import PlannedTask
 from tests.chaos.subject import Subject
 
 
@@ -37,7 +37,9 @@ class Evidence:
     filled_disk: bool = False
 
     def __post_init__(self) -> None:
-        self.deeds: dict[str, Deed] = {deed.token: deed for deed in self.plan.deeds}
+        self.planned_tasks: dict[str, PlannedTask] = {
+            planned.token: planned for planned in self.plan.planned_tasks
+        }
 
     def acts(self, verb: str, *, answered: bool = False) -> dict[str, int]:
         """Count, by token, the acts that were requested, or only those that were answered."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from random import Random
 
+from tests.chaos.kill_points import CLIENT_POINTS, DAEMON_POINTS
 from tests.chaos.plan import Fault
-from tests.chaos.points import CLIENT_POINTS, DAEMON_POINTS
 
 # What counts as a kill, how often each kind is drawn, and how many processes it kills.
 KILLS = {"daemon": 60, "zygote": 14, "shim": 14, "daemon and zygote": 7, "all three": 5}

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 from errands import bootstrap
 from errands.runners.pool import pool
-from tests.chaos import mutants, points, zygote
-from tests.chaos.surgery import exchange
+from tests.chaos import kill_points, mutants, zygote
+from tests.chaos.patch import patch
 
 CLOCK = "CHAOS_CLOCK"  # the file with the seconds by which the clock was stepped
 
@@ -33,11 +33,11 @@ def _step() -> float:
 
 def main() -> int:
     mutants.break_engine()
-    points.arm(points.DAEMON_POINTS)
-    exchange(bootstrap, "SystemClock", SteppedClock)
-    exchange(pool, "_ZYGOTE", zygote.__file__)
+    kill_points.arm(kill_points.DAEMON_POINTS)
+    patch(bootstrap, "SystemClock", SteppedClock)
+    patch(pool, "_ZYGOTE", zygote.__file__)
     if mutants.is_in_shims():
-        exchange(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))
+        patch(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))
     return bootstrap.run_daemon()
 
 

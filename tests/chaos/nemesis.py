@@ -1,4 +1,4 @@
-"""The nemesis: the part of the harness that carries out the planned faults in order and records them.
+"""The nemesis, as Jepsen calls it: it carries out the planned faults in order and records them.
 
 It also repairs what it breaks: a dead daemon gets a successor, a stopped process continues, a full disk is
 freed, a killed client is started again.
@@ -14,14 +14,14 @@ from collections import Counter
 from contextlib import suppress
 
 from errands.ports.rundir import record_lines
-from tests.chaos import history, points
-from tests.chaos.breaks import Break
+from tests.chaos import history, kill_points
+from tests.chaos.daemons import Daemons
 from tests.chaos.decoys import Decoys
 from tests.chaos.faults import kill_count
-from tests.chaos.lives import Lives
-from tests.chaos.plan import STRUCK, Fault, Plan
-from tests.chaos.processes import Process, below, strike, wait_until
+from tests.chaos.plan import FAULTS_DONE, Fault, Plan
+from tests.chaos.processes import Process, below, send_signal, wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
+from tests.chaos.violation import Violation
 from tests.chaos.witness import have_started
 
 VICTIM_WITHIN = 1.0
@@ -34,12 +34,12 @@ class Nemesis:
 
     def __init__(self, subject: Subject, plan: Plan, decoys: Decoys, began: float) -> None:
         self.counts: Counter[str] = Counter()
-        self.lives = Lives(subject, plan)
+        self.daemons = Daemons(subject, plan)
         self.lost: set[str] = set()
         self.perhaps_lost: set[str] = set()
         self.unfindable: set[str] = set()
         self.filled_disk = False
-        self.breaks: list[Break] = []
+        self.violations: list[Violation] = []
         self._clients: dict[int, int] = {}
         self._points: dict[int, str] = {}
         self._subject = subject
@@ -50,26 +50,26 @@ class Nemesis:
     @property
     def kills(self) -> int:
         """Count the daemons, zygotes and shims that were killed."""
-        counts = self.counts + self.lives.counts
+        counts = self.counts + self.daemons.counts
         return sum(n for kind, n in counts.items() if kind.startswith("kill ") and "client" not in kind)
 
     def run(self) -> None:
         """Carry out the whole plan."""
         for client in range(self._plan.clients):
             self._start_client(client)
-        self.lives.begin(0, kind="armed", wait=True)
+        self.daemons.begin(0, kind="armed", wait=True)
         for index, fault in enumerate(self._plan.faults):
             while (left := self._began + fault.at - time.monotonic()) > 0:
                 time.sleep(min(left, 0.02))
-                self._tend(index)
-            self._tend(index)
+                self._restart_dead(index)
+            self._restart_dead(index)
             if fault.after:
                 self._await_start(fault.after)
-            if index not in self.lives.done:
-                self._strike(index, fault)
+            if index not in self.daemons.done:
+                self._inject(index, fault)
         while self.kills < kill_count(self._plan.faults):  # a victim did not appear in time
             self._kill_daemon(len(self._plan.faults), Fault(at=0, kind="daemon"))
-        with open(f"{self._subject.base}/{STRUCK}", "w"):
+        with open(f"{self._subject.base}/{FAULTS_DONE}", "w"):
             pass
 
     def heal(self) -> None:
@@ -78,12 +78,12 @@ class Nemesis:
         self._free_disk()
         for each in self._subject.processes():
             if each.state == "T":
-                strike(each.pid, signal.SIGCONT)
+                send_signal(each.pid, signal.SIGCONT)
         for each in self._subject.daemons():  # one of them may have a point armed
             self._kill("daemon at the end", each.pid)
-        self.lives.begin(len(self._plan.faults), kind="plain", wait=True)
+        self.daemons.begin(len(self._plan.faults), kind="plain", wait=True)
 
-    def tend_clients(self) -> bool:
+    def restart_clients(self) -> bool:
         """Restart killed clients; return whether all have done their part."""
         self._subject.reap()
         is_over = True
@@ -95,21 +95,21 @@ class Nemesis:
                 self._start_client(client)
             elif code:
                 log = f"client.{client}.log"
-                self.breaks.append(Break("I14", f"client {client} failed with {code}: see {log}"))
+                self.violations.append(Violation("I14", f"client {client} failed with {code}: see {log}"))
                 del self._clients[client]
             is_over = is_over and code is not None and code != -signal.SIGKILL
         return is_over
 
-    def _tend(self, index: int) -> None:
+    def _restart_dead(self, index: int) -> None:
         """Start a successor for a daemon or client that died at its point."""
-        self.tend_clients()
+        self.restart_clients()
         if not self._subject.daemons():
-            self.lives.begin(index, kind="armed", wait=False)
+            self.daemons.begin(index, kind="armed", wait=False)
 
     def _await_start(self, token: str) -> None:
         wait_until(lambda: have_started(self._subject.witness, [token]), within=READY_WITHIN)
 
-    def _strike(self, index: int, fault: Fault) -> None:
+    def _inject(self, index: int, fault: Fault) -> None:
         match fault.kind:
             case "daemon":
                 self._kill_daemon(index, fault)
@@ -135,7 +135,7 @@ class Nemesis:
             case "reused pids":
                 self._reuse_pids(index, fault)
             case "second daemon":
-                self.lives.begin_rivals(fault)
+                self.daemons.begin_second_daemons(fault)
             case "clock":
                 self.counts["clock step"] += 1
                 self._write_clock(fault.span)
@@ -147,13 +147,13 @@ class Nemesis:
     # Kills.
 
     def _kill(self, what: str, pid: int) -> None:
-        if strike(pid, signal.SIGKILL):
+        if send_signal(pid, signal.SIGKILL):
             self.counts[f"kill {what}"] += 1
             wait_until(lambda: _state(pid) == "Z", within=DEAD_WITHIN, every=0.0005)
 
     def _kill_daemon(self, index: int, fault: Fault) -> None:
-        self.lives.await_end(index)
-        if index not in self.lives.done:
+        self.daemons.await_end(index)
+        if index not in self.daemons.done:
             wait_until(lambda: bool(self._subject.daemons()), within=VICTIM_WITHIN)
             victim = self._subject.daemon_pid()
             if victim is not None:
@@ -161,7 +161,7 @@ class Nemesis:
         time.sleep(fault.span)
         wait_until(lambda: self._answered() >= fault.answered, within=READY_WITHIN)
         self._step_clock_if_due(index + 1)
-        self.lives.begin(index + 1, kind=fault.then, wait=fault.pick % 3 > 0)
+        self.daemons.begin(index + 1, kind=fault.then, wait=fault.pick % 3 > 0)
 
     def _answered(self) -> int:
         return len(history.read(self._subject.base).answered)
@@ -177,7 +177,7 @@ class Nemesis:
         wait_until(lambda: bool(self._busy_shims()), within=VICTIM_WITHIN)
         shims = self._busy_shims()
         victim = shims[fault.pick % len(shims)] if shims else None
-        if victim is None or not strike(victim.pid, signal.SIGSTOP):
+        if victim is None or not send_signal(victim.pid, signal.SIGSTOP):
             self.counts["no shim to kill"] += 1
             return []
         wait_until(lambda: _state(victim.pid) in "TZ", within=VICTIM_WITHIN, every=0.0005)
@@ -216,16 +216,16 @@ class Nemesis:
     def _reuse_pids(self, index: int, fault: Fault) -> None:
         """Kill the daemon and a shim with all its processes, and start decoys with their pids."""
         daemon = self._subject.daemon_pid()
-        if daemon is None or not strike(daemon, signal.SIGSTOP):
+        if daemon is None or not send_signal(daemon, signal.SIGSTOP):
             return
         victims = self._kill_shim(fault)
         for pid in victims[1:]:
-            strike(pid, signal.SIGKILL)
+            send_signal(pid, signal.SIGKILL)
         self._kill("daemon", daemon)
         wait_until(lambda: not self._are_there(victims), within=DEAD_WITHIN)
         for pid in victims[:3]:
             self.counts["reused pids"] += self._decoys.start_as(pid)
-        self.lives.begin(index + 1, kind=fault.then, wait=True)
+        self.daemons.begin(index + 1, kind=fault.then, wait=True)
 
     def _are_there(self, pids: list[int]) -> bool:
         self._subject.reap()
@@ -234,7 +234,7 @@ class Nemesis:
     # Clients.
 
     def _start_client(self, client: int, *, point: str = "", nth: int = 1) -> None:
-        armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
+        armed = {kill_points.VARIABLE: f"{point}:{nth}"} if point else {}
         words = ("-m", "tests.chaos.client", self._subject.base, str(client), repr(self._began))
         pid = self._clients[client] = self._subject.spawn(*words, log=f"client.{client}.log", **armed)
         self._points[pid] = point
@@ -242,7 +242,7 @@ class Nemesis:
     def _kill_client(self, fault: Fault) -> None:
         client = fault.pick % self._plan.clients
         pid = self._clients.get(client)
-        if pid is not None and strike(pid, signal.SIGKILL):
+        if pid is not None and send_signal(pid, signal.SIGKILL):
             self.counts["kill client"] += 1
             self._points.pop(pid)
             wait_until(lambda: self._subject.is_over(pid), within=VICTIM_WITHIN)
@@ -251,19 +251,19 @@ class Nemesis:
     # Temporary faults.
 
     def _pause(self, fault: Fault, among: list[Process]) -> None:
-        if among and strike(victim := among[fault.pick % len(among)].pid, signal.SIGSTOP):
+        if among and send_signal(victim := among[fault.pick % len(among)].pid, signal.SIGSTOP):
             self.counts[fault.kind] += 1
             time.sleep(fault.span)
-            strike(victim, signal.SIGCONT)
+            send_signal(victim, signal.SIGCONT)
 
     def _step_clock_if_due(self, index: int) -> None:
         """Step the clock while there is no daemon, if that is due."""
         passed = time.monotonic() - self._began
         for later in range(index, len(self._plan.faults)):
             fault = self._plan.faults[later]
-            if fault.kind == "clock" and fault.at <= passed and later not in self.lives.done:
-                self.lives.done.add(later)
-                self._strike(later, fault)
+            if fault.kind == "clock" and fault.at <= passed and later not in self.daemons.done:
+                self.daemons.done.add(later)
+                self._inject(later, fault)
 
     def _write_clock(self, step: float) -> None:
         with open(self._subject.clock + ".new", "w") as file:

@@ -13,8 +13,8 @@ from errands.engine.engine import Engine
 from errands.model.errors import StoreError
 from errands.model.view import RunView, View
 from errands.ports.store import Query
-from tests.chaos.breaks import Break
 from tests.chaos.processes import Process, with_mark
+from tests.chaos.violation import Violation
 
 PAUSE = 0.04
 LOOKS_WITHIN = 30.0  # seconds for one pass, however slow the machine is
@@ -25,7 +25,7 @@ class Observer:
     """A thread with an engine of its own."""
 
     def __init__(self, open_engine: Callable[[], Engine], processes: Callable[[], list[Process]]) -> None:
-        self.breaks: list[Break] = []
+        self.violations: list[Violation] = []
         self.slowest = 0.0
         self.seen: dict[str, View] = {}
         self._open_engine = open_engine
@@ -41,13 +41,15 @@ class Observer:
         self._is_over.set()
         self._thread.join(LOOKS_WITHIN)
         if self._thread.is_alive():
-            self.breaks.append(Break("I17", f"a look at all tasks takes longer than {LOOKS_WITHIN:g} s"))
+            self.violations.append(
+                Violation("I17", f"a look at all tasks takes longer than {LOOKS_WITHIN:g} s")
+            )
 
     def _watch_to_the_end(self) -> None:
         try:
             self._watch()
         except Exception as error:  # noqa: BLE001 - what ends a thread would go unseen otherwise
-            self.breaks.append(Break("I14", f"looking failed: {type(error).__name__}: {error}"))
+            self.violations.append(Violation("I14", f"looking failed: {type(error).__name__}: {error}"))
 
     def _watch(self) -> None:
         engine = self._open_engine()
@@ -57,13 +59,13 @@ class Observer:
                 views = engine.list(Query())
             except StoreError as error:
                 # Reading must work whatever happens to the writers, a full disk included.
-                self.breaks.append(Break("I14", f"reading failed: {error}"))
+                self.violations.append(Violation("I14", f"reading failed: {error}"))
                 continue
             self.slowest = max(self.slowest, time.monotonic() - began)
             ended = [run_id for view in views if (run_id := self._compare(view)) is not None]
             if ended:
-                self.breaks += [
-                    Break("I8", f"{run_id} was over, but its process {each.pid} {each.words} was alive")
+                self.violations += [
+                    Violation("I8", f"{run_id} was over, but its process {each.pid} {each.words} was alive")
                     for run_id, each in with_mark(self._processes(), ended)
                 ]
         engine.store.close()
@@ -73,13 +75,17 @@ class Observer:
         before, self.seen[view.id] = self.seen.get(view.id), view
         was, now = before.latest if before is not None else None, view.latest
         if was is not None and was.number > now.number:
-            self.breaks.append(Break("I11", f"{view.id}: run {was.number} was seen, then run {now.number}"))
+            self.violations.append(
+                Violation("I11", f"{view.id}: run {was.number} was seen, then run {now.number}")
+            )
         if was is None or was.number != now.number:
             return now.id if _stage(now) == 2 else None
         if _stage(was) > _stage(now):
-            self.breaks.append(Break("I11", f"{now.id}: {was.state} was seen, then {now.state}"))
+            self.violations.append(Violation("I11", f"{now.id}: {was.state} was seen, then {now.state}"))
         if _stage(was) == 2 and _ending(was) != _ending(now):
-            self.breaks.append(Break("I4", f"{now.id}: ended as {_ending(was)}, then as {_ending(now)}"))
+            self.violations.append(
+                Violation("I4", f"{now.id}: ended as {_ending(was)}, then as {_ending(now)}")
+            )
         return now.id if _stage(now) == 2 > _stage(was) else None
 
 

@@ -1,6 +1,6 @@
 """A plan: everything that will be done in one round, fixed before the round begins.
 
-It is made only from a seed, so the same seed always leads to the same deeds, acts and faults.
+It is made only from a seed, so the same seed always leads to the same tasks, acts and faults.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tests.chaos.deed import Deed
+from tests.chaos.planned_task import PlannedTask
 
 # Lanes of the engine under test: one that keeps strict order, one that is crowded, one that is not.
 LANES = {"narrow": 1, "wide": 6, "broad": 12}
 OWNERS = ("ann", "bob")
-STRUCK = "struck"  # the file that says that all faults have been carried out
+FAULTS_DONE = "faults.done"  # the file that says that all faults have been carried out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Act:
     """Something a client does to tasks, at a time counted from the beginning of the round.
 
     It waits until the tasks run (`when` is "running"), until there is no daemon ("down"), or until all faults
-    have been carried out ("struck").
+    have been carried out ("faults done").
     """
 
     at: float
@@ -41,7 +41,7 @@ class Fault:
 
     `point` and `nth` name where a daemon or client kills itself; a daemon that does not get there `within` so
     many seconds is killed anyway; `span` is how long the fault lasts; `pick` chooses among several victims;
-    `after` names a deed that must have started before; a daemon gets a successor when so many acts were
+    `after` names a task that must have started before; a daemon gets a successor when so many acts were
     `answered`; `then` is the kind of the next daemon: `armed` with
     points and clock, `plain` as users start it, `embedded` in a program.
     """
@@ -61,7 +61,7 @@ class Fault:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     seed: int
-    deeds: tuple[Deed, ...]
+    planned_tasks: tuple[PlannedTask, ...]
     acts: tuple[Act, ...]
     faults: tuple[Fault, ...]
     clients: int
@@ -79,9 +79,9 @@ def read(text: str) -> Plan:
     raw: dict[str, Any] = json.loads(text)
     return Plan(
         seed=raw["seed"],
-        deeds=tuple(
-            Deed(**{**each, "steps": tuple(each["steps"]), "after": tuple(each["after"])})
-            for each in raw["deeds"]
+        planned_tasks=tuple(
+            PlannedTask(**{**each, "steps": tuple(each["steps"]), "after": tuple(each["after"])})
+            for each in raw["planned_tasks"]
         ),
         acts=tuple(Act(**{**each, "tokens": tuple(each["tokens"])}) for each in raw["acts"]),
         faults=tuple(Fault(**each) for each in raw["faults"]),
@@ -96,6 +96,6 @@ def make_plan(seed: int, *, tasks: int, kills: int, without: Set[str] = frozense
 
     dice = Random(seed)
     span = kills * 0.42 + 1.0
-    deeds, acts = plan_workload(dice, tasks=tasks, span=span)
+    planned_tasks, acts = plan_workload(dice, tasks=tasks, span=span)
     faults = plan_faults(dice, kills=kills, span=span, without=without)
-    return Plan(seed=seed, deeds=deeds, acts=acts, faults=faults, clients=CLIENTS)
+    return Plan(seed=seed, planned_tasks=planned_tasks, acts=acts, faults=faults, clients=CLIENTS)

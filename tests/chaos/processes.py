@@ -55,7 +55,7 @@ def below(root: int) -> list[Process]:
     return listed
 
 
-def strike(pid: int, number: int) -> bool:
+def send_signal(pid: int, number: int) -> bool:
     """Send a signal to a descendant, and to no other process; return False when it is gone."""
     try:
         handle = os.pidfd_open(pid)

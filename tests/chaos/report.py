@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.chaos.breaks import Break
+from tests.chaos.violation import Violation
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Report:
     settled: list[float] = field(default_factory=list)
     slowest: float = 0.0
     seconds: float = 0.0
-    breaks: list[Break] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
     kept: dict[int, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
@@ -37,13 +37,13 @@ class Report:
         self.settled += other.settled
         self.slowest = max(self.slowest, other.slowest)
         self.seconds += other.seconds
-        self.breaks += other.breaks
+        self.violations += other.violations
         self.kept |= other.kept
 
     def line(self) -> str:
         """Return the summary line of one round."""
         ends = ", ".join(f"{count} {state}" for state, count in sorted(self.runs.items()))
-        verdict = f"{len(self.breaks)} BREAKS" if self.breaks else "good"
+        verdict = f"{len(self.violations)} BREAKS" if self.violations else "good"
         head = (
             f"seed {self.seeds[0]}: {verdict}; {self.tasks} tasks, {self.kills} kills, {self.seconds:.1f} s"
         )
@@ -63,8 +63,8 @@ class Report:
             f"slowest look     {self.slowest:.3f} s for a list of all tasks",
             f"time             {self.seconds:.0f} s",
             *(f"SKIPPED          {reason}" for reason in self.skipped),
-            f"invariant breaks {len(self.breaks)}",
-            *(f"  {each}" for each in self.breaks[:200]),
+            f"violated invariants {len(self.violations)}",
+            *(f"  {each}" for each in self.violations[:200]),
             *(f"kept             seed {seed}: {path}" for seed, path in self.kept.items()),
         ]
         return "\n".join(lines)

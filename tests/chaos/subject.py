@@ -21,10 +21,10 @@ from errands.engine.bell_client import BellClient
 from errands.engine.daemon.lock import daemon_facts
 from errands.engine.engine import Engine
 from errands.ports.home import Home
-from tests.chaos import launch, mutants, points
-from tests.chaos.deed import BLOB_SIZE
+from tests.chaos import kill_points, launch, mutants
 from tests.chaos.plan import LANES, Plan
-from tests.chaos.processes import Process, below, strike
+from tests.chaos.planned_task import BLOB_SIZE
+from tests.chaos.processes import Process, below, send_signal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL_DISK = "32m"
@@ -99,7 +99,7 @@ class Subject:
 
     def spawn_daemon(self, *, kind: str = "armed", point: str = "", nth: int = 1) -> int:
         """Start a daemon of a kind, or with a point armed, and do not wait. Mutants are of one kind."""
-        armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
+        armed = {kill_points.VARIABLE: f"{point}:{nth}"} if point else {}
         words = _DAEMONS["armed" if self._mutant else kind]
         pid = self.spawn("-m", *words, log="daemon.log", **armed)
         self._started_daemons.append(pid)
@@ -180,7 +180,7 @@ class Subject:
     def stop(self) -> None:
         """Ask the daemons to exit."""
         for each in self.daemons():
-            strike(each.pid, signal.SIGTERM)
+            send_signal(each.pid, signal.SIGTERM)
 
     def remove(self, *, files: bool) -> None:
         """End every remaining process; remove all files, or keep them all for inspection."""
@@ -189,7 +189,7 @@ class Subject:
             if not left:
                 break
             for each in left:
-                strike(each.pid, signal.SIGKILL)
+                send_signal(each.pid, signal.SIGKILL)
             time.sleep(0.02)
         if self._has_small_disk:
             if not files:

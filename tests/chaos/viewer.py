@@ -19,7 +19,7 @@ from tests.chaos.reader import LIMIT, PAUSE
 
 def main(base: str) -> None:
     with open(f"{base}/plan.json") as file:
-        deeds = {deed.token: deed for deed in plan.read(file.read()).deeds}
+        planned_tasks = {planned.token: planned for planned in plan.read(file.read()).planned_tasks}
     with open(os.environ["CHAOS_BLOB"], "rb") as file:
         blob = file.read()
     engine = bootstrap.open_engine(config=config.load(cwd="/"))
@@ -35,7 +35,7 @@ def main(base: str) -> None:
             except NotFound:
                 continue  # it was cleared meanwhile
             offsets[run_id] = piece.next_offset
-            whole = printed.setdefault(view.name, b"") or deeds[view.name].output(blob)
+            whole = printed.setdefault(view.name, b"") or planned_tasks[view.name].output(blob)
             printed[view.name] = whole
             for each in (piece, last):
                 if each.content != whole[each.offset : each.next_offset]:

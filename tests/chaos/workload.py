@@ -1,13 +1,13 @@
-"""The workload: a seeded mix of deeds, and what clients do with them and when."""
+"""The workload: a seeded mix of tasks, and what clients do with them and when."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
 
-from tests.chaos.deed import BLOB_SIZE, FLOOD_SIZE, Deed
+from tests.chaos.kill_points import SHIM_POINTS
 from tests.chaos.plan import OWNERS, Act
-from tests.chaos.points import SHIM_POINTS
+from tests.chaos.planned_task import BLOB_SIZE, FLOOD_SIZE, PlannedTask
 
 CLIENTS = 3
 # Signals that end a process by default, SIGKILL among them.
@@ -20,9 +20,11 @@ KINDS = {
 }  # fmt: skip
 
 
-def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed, ...], tuple[Act, ...]]:
-    """Plan a number of deeds and the acts on them, spread over a span of seconds."""
-    deeds: list[Deed] = []
+def plan_workload(
+    dice: Random, *, tasks: int, span: float
+) -> tuple[tuple[PlannedTask, ...], tuple[Act, ...]]:
+    """Plan a number of tasks and the acts on them, spread over a span of seconds."""
+    planned_tasks: list[PlannedTask] = []
     acts: list[Act] = []
     prefix = f"s{dice.getrandbits(24):06x}"
     # In bursts, so that there are queues.
@@ -30,7 +32,7 @@ def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed,
     for number in range(tasks):
         at = dice.choice(bursts) + dice.uniform(0, 0.1)
         client = dice.randrange(CLIENTS)
-        deed, more = _deed(dice, f"{prefix}t{number:03d}", at, client)
+        planned, more = _task(dice, f"{prefix}t{number:03d}", at, client)
         cleared = {token for act in acts if act.verb == "clear" for token in act.tokens}
         earlier = [
             act.tokens[0]
@@ -38,24 +40,26 @@ def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed,
             if act.verb == "submit" and act.client == client and act.at < at and act.tokens[0] not in cleared
         ]
         if earlier and not more and dice.random() < 0.15:
-            deed = replace(deed, after=tuple(dict.fromkeys(dice.choices(earlier, k=dice.randint(1, 2)))))
-        deeds.append(deed)
-        acts += [Act(at=at, client=client, verb="submit", tokens=(deed.token,)), *more]
+            planned = replace(
+                planned, after=tuple(dict.fromkeys(dice.choices(earlier, k=dice.randint(1, 2))))
+            )
+        planned_tasks.append(planned)
+        acts += [Act(at=at, client=client, verb="submit", tokens=(planned.token,)), *more]
         if dice.random() < 0.12 and not any(act.verb == "clear" for act in more):
             # The same key again: from another client at the same moment, or later.
             late = dice.choice((0.0, 0.0, dice.uniform(0, 2)))
             acts.append(
-                Act(at=at + late, client=dice.randrange(CLIENTS), verb="submit", tokens=(deed.token,))
+                Act(at=at + late, client=dice.randrange(CLIENTS), verb="submit", tokens=(planned.token,))
             )
-    acts = _grouped(dice, acts, {deed.token: deed for deed in deeds})
+    acts = _grouped(dice, acts, {planned.token: planned for planned in planned_tasks})
     for _ in range(max(1, tasks // 12)):
         acts.append(Act(at=dice.uniform(0, span), client=dice.randrange(CLIENTS), verb="ensure"))
-    return tuple(deeds), tuple(sorted(acts, key=lambda act: act.at))
+    return tuple(planned_tasks), tuple(sorted(acts, key=lambda act: act.at))
 
 
-def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[Act]]:
-    """Draw one deed, with the acts that belong to it beyond its launch."""
-    deed = Deed(
+def _task(dice: Random, token: str, at: float, client: int) -> tuple[PlannedTask, list[Act]]:
+    """Draw one task, with the acts that belong to it beyond its launch."""
+    planned = PlannedTask(
         token=token,
         steps=(),
         lane=dice.choices(("narrow", "wide", "broad"), (2, 5, 4))[0],
@@ -68,7 +72,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
     )
     kind = dice.choices(tuple(KINDS), tuple(KINDS.values()))[0]
     acts: list[Act] = []
-    nap = f"sleep:{dice.uniform(0.05, 0.5 if deed.lane == 'narrow' else 1.4):.2f}"
+    nap = f"sleep:{dice.uniform(0.05, 0.5 if planned.lane == 'narrow' else 1.4):.2f}"
     steps: tuple[str, ...]
     match kind:
         case "plain":
@@ -93,12 +97,12 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
             acts.append(Act(at=at, client=client, verb="cancel", tokens=(token,)))
         case "slow":
             steps = ("lines:2", FOREVER, "exit:0")
-            deed = replace(deed, timeout=round(dice.uniform(0.1, 0.5), 2))
+            planned = replace(planned, timeout=round(dice.uniform(0.1, 0.5), 2))
         case "large":
-            deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
+            planned = replace(planned, cap=dice.choice((4096, 20_000, 65_536)))
             steps = (f"blob:{dice.randint(1, BLOB_SIZE)}", "lines:40", nap, "lines:40", _end(dice))
         case "flood":  # faster than a viewer reads
-            deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
+            planned = replace(planned, cap=dice.choice((4096, 20_000, 65_536)))
             steps = ("lines:9", f"flood:{dice.randint(1, FLOOD_SIZE)}", "lines:9", _end(dice))
             if dice.random() < 0.3:
                 late = dice.uniform(0.05, 0.5)
@@ -106,15 +110,15 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
         case "odd":
             steps = (dice.choice(("stdin", "mute")), "lines:3", _end(dice))
         case _:
-            deed = replace(deed, dies_at=dice.choice(tuple(SHIM_POINTS)))
+            planned = replace(planned, dies_at=dice.choice(tuple(SHIM_POINTS)))
             steps = ("tree", "lines:9", nap, "lines:9", _end(dice))
-    if FOREVER in steps and deed.lane == "narrow":
-        deed = replace(deed, lane="wide")  # it would block the whole lane
+    if FOREVER in steps and planned.lane == "narrow":
+        planned = replace(planned, lane="wide")  # it would block the whole lane
     if dice.random() < 0.05 and not acts:
         acts.append(Act(at=at + dice.uniform(0.5, 3), client=client, verb="restart", tokens=(token,)))
     elif dice.random() < 0.05:
         acts.append(Act(at=at + dice.uniform(1, 4), client=client, verb="clear", tokens=(token,)))
-    return replace(deed, steps=steps), acts
+    return replace(planned, steps=steps), acts
 
 
 def _end(dice: Random) -> str:
@@ -125,7 +129,7 @@ def _children(dice: Random) -> tuple[str, ...]:
     return tuple(dice.sample(("tree", "session", "clean"), k=dice.randint(1, 2)))
 
 
-def _grouped(dice: Random, acts: list[Act], deeds: dict[str, Deed]) -> list[Act]:
+def _grouped(dice: Random, acts: list[Act], planned_tasks: dict[str, PlannedTask]) -> list[Act]:
     """Join some neighbouring launches of a client into one call."""
     joined: list[Act] = []
     for act in sorted(acts, key=lambda act: act.at):
@@ -134,7 +138,7 @@ def _grouped(dice: Random, acts: list[Act], deeds: dict[str, Deed]) -> list[Act]
             last is not None
             and last.verb == act.verb == "submit"
             and last.client == act.client
-            and not set(last.tokens) & {*act.tokens, *deeds[act.tokens[0]].after}
+            and not set(last.tokens) & {*act.tokens, *planned_tasks[act.tokens[0]].after}
             and dice.random() < 0.4
         ):
             joined[-1] = replace(last, tokens=last.tokens + act.tokens)

@@ -33,8 +33,8 @@ def main() -> None:
 def _arm_shims() -> None:
     """Make every shim check, at every point, whether its run should lose it there."""
     from errands.runners.shim.run import Run
-    from tests.chaos import points
-    from tests.chaos.surgery import exchange
+    from tests.chaos import kill_points
+    from tests.chaos.patch import patch
 
     environ: dict[str, str] = {}
     execute = Run.execute
@@ -44,17 +44,17 @@ def _arm_shims() -> None:
         environ.update(run._env, ERRANDS_RUN_ID=run.id)
         return execute(run)
 
-    exchange(Run, "execute", noted)
-    for name, point in points.SHIM_POINTS.items():
+    patch(Run, "execute", noted)
+    for name, point in kill_points.SHIM_POINTS.items():
 
-        def strike(_: Any, name: str = name) -> None:
+        def die_if_named(_: Any, name: str = name) -> None:
             if environ.get(DIES_AT) == name:
                 said = f"shim {environ['ERRANDS_RUN_ID']} {environ['CHAOS_TOKEN']} {name}\n"
                 file = os.open(environ["CHAOS_WITNESS"], os.O_WRONLY | os.O_APPEND)
                 os.write(file, said.encode())
-                points.die()
+                kill_points.die()
 
-        points.wrap(point, strike)
+        kill_points.wrap(point, die_if_named)
 
 
 if __name__ == "__main__":

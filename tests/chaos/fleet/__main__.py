@@ -38,8 +38,8 @@ def main() -> int:
     began, broken = time.monotonic(), 0
     for name in given.check or ():
         checked = check(name, runs=given.runs, mutant=given.mutant)
-        print(checked.line(), *(f"  {each}" for each in checked.breaks[:20]), sep="\n", flush=True)
-        broken += len(checked.breaks)
+        print(checked.line(), *(f"  {each}" for each in checked.violations[:20]), sep="\n", flush=True)
+        broken += len(checked.violations)
     for seed in () if given.check else range(given.seed, given.seed + given.seeds):
         played = play(
             seed,
@@ -50,8 +50,8 @@ def main() -> int:
             mutant=given.mutant,
             clocks=given.clocks,
         )
-        print(played.line(), *(f"  {each}" for each in played.breaks[:20]), sep="\n", flush=True)
-        broken += len(played.breaks)
+        print(played.line(), *(f"  {each}" for each in played.violations[:20]), sep="\n", flush=True)
+        broken += len(played.violations)
     print(f"{broken} broken promises in {time.monotonic() - began:.0f} s")
     if given.mutant:
         print(f"{given.mutant}: {'noticed' if broken else 'NOT noticed'}")

@@ -12,12 +12,12 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from tests.chaos.breaks import Break
 from tests.chaos.fleet.homes import LABEL, ChaosHome
 from tests.chaos.fleet.network import Network
-from tests.chaos.fleet.round import SETTLED, Deed, is_over, join, submit, views
+from tests.chaos.fleet.round import SETTLED, PlannedTask, is_over, join, submit, views
 from tests.chaos.fleet.witness import WAKES, Witness, uptime
 from tests.chaos.processes import wait_until
+from tests.chaos.violation import Violation
 from tests.postgres import DURABLE, Server
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ BACK_WITHIN = 5.0  # seconds after a restart of PostgreSQL
 class Checked:
     name: str
     runs: int = 0
-    breaks: list[Break] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
     slowest: float = 0.0
 
     def line(self) -> str:
         took = f", at most {self.slowest:.1f} s until starts were as quick as before" if self.slowest else ""
-        return f"{self.name}: {self.runs} runs, {len(self.breaks)} broken promises{took}"
+        return f"{self.name}: {self.runs} runs, {len(self.violations)} broken promises{took}"
 
 
 class _Stage:
@@ -58,7 +58,7 @@ class _Stage:
         engine = self.ada.engine()
         try:
             before = uptime()
-            submit(engine, Deed(token, 0, 0.0, 0, 0), self.witness, host=self.bob.name)
+            submit(engine, PlannedTask(token, 0, 0.0, 0, 0), self.witness, host=self.bob.name)
         finally:
             engine.close()
         assert wait_until(lambda: bool(self._starts(token)), within=SETTLED), self.bob.log
@@ -69,16 +69,17 @@ class _Stage:
 
     def place(self, first: int, seconds: float, on_loss: OnLoss = "lost", *, host: str = "bob") -> list[str]:
         """Have bob run a batch, or whoever has the label; half of it does not end when it is asked to."""
-        deeds = [
-            Deed(f"deed{first + n}", 0, seconds, 0, 0, on_loss, stubborn=n % 2 == 0) for n in range(BATCH)
+        planned_tasks = [
+            PlannedTask(f"deed{first + n}", 0, seconds, 0, 0, on_loss, stubborn=n % 2 == 0)
+            for n in range(BATCH)
         ]
         engine = self.ada.engine()
         try:
-            for deed in deeds:
-                submit(engine, deed, self.witness, host=host)
+            for planned in planned_tasks:
+                submit(engine, planned, self.witness, host=host)
         finally:
             engine.close()
-        tokens = [deed.token for deed in deeds]
+        tokens = [planned.token for planned in planned_tasks]
         assert wait_until(lambda: self.living(tokens) == set(tokens), within=SETTLED), self.bob.log
         return tokens
 
@@ -115,7 +116,7 @@ class _Stage:
             engine.close()
 
 
-def _kill_both(stage: _Stage, first: int) -> list[Break]:
+def _kill_both(stage: _Stage, first: int) -> list[Violation]:
     """Kill daemon and host process together: the fuses end everything before the lease is over."""
     tokens = stage.place(first, FOR_EVER)
     stage.bob.strike(signal.SIGKILL, daemon=True, host=True)
@@ -125,7 +126,7 @@ def _kill_both(stage: _Stage, first: int) -> list[Break]:
     return broken + _not(stage, tokens, "failed lost")
 
 
-def _partition(stage: _Stage, first: int) -> list[Break]:
+def _partition(stage: _Stage, first: int) -> list[Violation]:
     """Cut bob off, in one of three ways: the same holds."""
     tokens = stage.place(first, FOR_EVER)
     cut = (Network.unplug, Network.cut_from, Network.cut_to)[first // (BATCH * BATCH) % 3]
@@ -137,7 +138,7 @@ def _partition(stage: _Stage, first: int) -> list[Break]:
     return broken + _not(stage, tokens, "failed lost")
 
 
-def _sleep(stage: _Stage, first: int) -> list[Break]:
+def _sleep(stage: _Stage, first: int) -> list[Violation]:
     """Let all of bob stand still until it is given up, and wake its shims last: everything ends."""
     tokens = stage.place(first, FOR_EVER)
     stage.bob.strike(signal.SIGSTOP)
@@ -149,7 +150,7 @@ def _sleep(stage: _Stage, first: int) -> list[Break]:
     return _alive(stage, tokens) + _not(stage, tokens, "failed lost")
 
 
-def _begin_anew(stage: _Stage, first: int) -> list[Break]:
+def _begin_anew(stage: _Stage, first: int) -> list[Violation]:
     """Kill daemon and host process, and start them: what may run again does, and its result is its own."""
     tokens = stage.place(first, 2 * LEASE, "again")
     stage.bob.strike(signal.SIGKILL, daemon=True, host=True)
@@ -159,7 +160,7 @@ def _begin_anew(stage: _Stage, first: int) -> list[Break]:
     return broken + _not(stage, tokens, "completed") + _not_lived(stage, tokens, [None, 0])
 
 
-def _fail_over(stage: _Stage, first: int) -> list[Break]:
+def _fail_over(stage: _Stage, first: int) -> list[Violation]:
     """Lose every commit about a batch: its hosts say that they have it, and nobody begins it anew."""
     stage.server.back_up()
     tokens = stage.place(first, 2 * LEASE, "again", host=LABEL)
@@ -167,7 +168,7 @@ def _fail_over(stage: _Stage, first: int) -> list[Break]:
     return _not(stage, tokens, "completed") + _not_lived(stage, tokens, [0])
 
 
-def _kill_daemon(stage: _Stage, first: int) -> list[Break]:
+def _kill_daemon(stage: _Stage, first: int) -> list[Violation]:
     """Kill the daemon alone: the next one goes on with every run."""
     tokens = stage.place(first, LEASE)
     stage.bob.strike(signal.SIGKILL, daemon=True)
@@ -175,7 +176,7 @@ def _kill_daemon(stage: _Stage, first: int) -> list[Break]:
     return _not(stage, tokens, "completed")
 
 
-def _restart(stage: _Stage, first: int) -> list[Break]:
+def _restart(stage: _Stage, first: int) -> list[Violation]:
     """Restart PostgreSQL: soon runs start as quickly as before, and no process had to be started again."""
     normal = median(stage.start_in(f"deed{first + n}") for n in range(5))
     processes = stage.bob.processes()
@@ -188,13 +189,15 @@ def _restart(stage: _Stage, first: int) -> list[Break]:
     stage.back.append(uptime() - up)
     broken = []
     if stage.back[-1] > BACK_WITHIN:
-        broken.append(Break("F7", f"starts took {stage.back[-1]:.1f} s to be as quick as before a restart"))
+        broken.append(
+            Violation("F7", f"starts took {stage.back[-1]:.1f} s to be as quick as before a restart")
+        )
     if [pid for pid, what in stage.bob.processes().items() if what != "other"] != hosts:
-        broken.append(Break("F7", "a process of the host was started again"))
+        broken.append(Violation("F7", "a process of the host was started again"))
     return broken
 
 
-CHECKS: dict[str, Callable[[_Stage, int], list[Break]]] = {
+CHECKS: dict[str, Callable[[_Stage, int], list[Violation]]] = {
     "kill of daemon and host process": _kill_both,
     "partition": _partition,
     "sleep": _sleep,
@@ -216,7 +219,7 @@ def check(name: str, *, runs: int, mutant: str = "") -> Checked:
         try:
             stage = _Stage(base, network, server, mutant)
             for number in range(0, runs, BATCH):
-                checked.breaks += CHECKS[name](stage, number * BATCH)
+                checked.violations += CHECKS[name](stage, number * BATCH)
                 checked.runs += BATCH
             checked.slowest = max(stage.back, default=0.0)
         finally:
@@ -229,24 +232,24 @@ def check(name: str, *, runs: int, mutant: str = "") -> Checked:
     return checked
 
 
-def _alive(stage: _Stage, tokens: list[str]) -> list[Break]:
-    return [Break("F2", f"{token} is alive after its lease") for token in sorted(stage.living(tokens))]
+def _alive(stage: _Stage, tokens: list[str]) -> list[Violation]:
+    return [Violation("F2", f"{token} is alive after its lease") for token in sorted(stage.living(tokens))]
 
 
-def _not_lived(stage: _Stage, tokens: list[str], codes: list[int | None]) -> list[Break]:
+def _not_lived(stage: _Stage, tokens: list[str], codes: list[int | None]) -> list[Violation]:
     """Compare the executions of each command with how they should have ended, None for killed."""
     broken = []
     for token in tokens:
         lives = [life for life in stage.witness.lives if life.token == token]
         if [life.code for life in lives] != codes:
-            broken.append(Break("F3", f"the executions of {token} should end with {codes}: {lives}"))
+            broken.append(Violation("F3", f"the executions of {token} should end with {codes}: {lives}"))
     return broken
 
 
-def _not(stage: _Stage, tokens: list[str], wanted: str) -> list[Break]:
+def _not(stage: _Stage, tokens: list[str], wanted: str) -> list[Violation]:
     ends = stage.ends(tokens)
     return [
-        Break("F5", f"{token} should be {wanted}, and is {ends.get(token)}")
+        Violation("F5", f"{token} should be {wanted}, and is {ends.get(token)}")
         for token in tokens
         if ends.get(token) != wanted
     ]

@@ -17,7 +17,6 @@ from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.model.view import View
 from errands.ports.store import Query
-from tests.chaos.breaks import Break
 from tests.chaos.fleet.clocks import make_steppable
 from tests.chaos.fleet.faults import Fault, Faults, restored
 from tests.chaos.fleet.homes import LABEL, ChaosHome
@@ -25,6 +24,7 @@ from tests.chaos.fleet.mutants import break_protocol
 from tests.chaos.fleet.network import Network
 from tests.chaos.fleet.witness import Life, Witness
 from tests.chaos.processes import wait_until
+from tests.chaos.violation import Violation
 from tests.postgres import DURABLE, Server
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _ENDED = ("completed", "failed", "cancelled", "skipped")
 @dataclass
 class Played:
     seed: int
-    breaks: list[Break] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     lives: int = 0
@@ -50,7 +50,7 @@ class Played:
 
     def line(self) -> str:
         ends = ", ".join(f"{count} {what}" for what, count in sorted(self.ends.items()))
-        verdict = f"{len(self.breaks)} broken promises" if self.breaks else "kept every promise"
+        verdict = f"{len(self.violations)} broken promises" if self.violations else "kept every promise"
         count = sum(self.faults.values())
         lost = f", {sum(self.forgotten)} commits lost in {len(self.forgotten)} failovers" * bool(
             self.forgotten
@@ -60,7 +60,7 @@ class Played:
 
 
 @dataclass
-class Deed:
+class PlannedTask:
     token: str
     home: int
     seconds: float
@@ -93,18 +93,18 @@ def play(
             url = server.url(server.create_database())
             homes = [ChaosHome(base, name, network, url, clock=clocks) for name in NAMES]
             join(homes, server, mutant=mutant)
-            deeds = [_deed(dice, number) for number in range(tasks)]
+            planned_tasks = [_deed(dice, number) for number in range(tasks)]
             known = Faults(homes, network, server, pace=PACE, clocks=clocks)
             chosen = {name: fault for name, fault in known.all.items() if not only or name in only}
-            _storm(deeds, chosen, homes, witness, played, dice, faults)
+            _storm(planned_tasks, chosen, homes, witness, played, dice, faults)
             played.forgotten = known.forgotten
-            _judge(deeds, homes, witness, played)
+            _judge(planned_tasks, homes, witness, played)
         finally:
             for home in homes:
                 home.close()
             witness.close()
             server.remove()
-            if played.breaks and keep:
+            if played.violations and keep:
                 print(f"kept in {base}")
             else:
                 shutil.rmtree(base, ignore_errors=True)
@@ -137,8 +137,8 @@ def _hosts(server: Server) -> int:
         return 0
 
 
-def _deed(dice: random.Random, number: int) -> Deed:
-    return Deed(
+def _deed(dice: random.Random, number: int) -> PlannedTask:
+    return PlannedTask(
         token=f"deed{number}",
         home=dice.randrange(len(NAMES)),
         seconds=dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)),
@@ -149,7 +149,7 @@ def _deed(dice: random.Random, number: int) -> Deed:
 
 
 def _storm(
-    deeds: list[Deed],
+    planned_tasks: list[PlannedTask],
     faults: dict[str, Fault],
     homes: list[ChaosHome],
     witness: Witness,
@@ -161,38 +161,38 @@ def _storm(
     engines = [home.engine() for home in homes]
     try:
         with restored(homes):
-            rest = list(deeds)
+            rest = list(planned_tasks)
             for number in range(count):
                 share = len(rest) // (count - number)
-                for deed in rest[:share]:
-                    submit(engines[deed.home], deed, witness)
+                for planned in rest[:share]:
+                    submit(engines[planned.home], planned, witness)
                 rest = rest[share:]
                 time.sleep(dice.uniform(0, 1))
                 name = dice.choice(list(faults))
                 played.faults[name] += 1
                 faults[name](dice)
-            for deed in rest:
-                submit(engines[deed.home], deed, witness)
+            for planned in rest:
+                submit(engines[planned.home], planned, witness)
         if not wait_until(lambda: all(map(_is_quiet, engines)), within=SETTLED, every=0.5):
             for home, engine in zip(homes, engines, strict=True):
                 waiting = [
                     f"{view.name} {view.id} {view.state}" for view in views(engine) if not is_over(view)
                 ]
                 if waiting:
-                    played.breaks.append(Break("F1", f"{home.name} still waits for {waiting}"))
+                    played.violations.append(Violation("F1", f"{home.name} still waits for {waiting}"))
     finally:
         for engine in engines:
             engine.close()
 
 
-def submit(engine: Engine, deed: Deed, witness: Witness, *, host: str = LABEL) -> None:
-    words = ["/bin/sh", DEED, str(witness.path), deed.token, str(deed.seconds), str(deed.code)]
-    if deed.stubborn:
+def submit(engine: Engine, planned: PlannedTask, witness: Witness, *, host: str = LABEL) -> None:
+    words = ["/bin/sh", DEED, str(witness.path), planned.token, str(planned.seconds), str(planned.code)]
+    if planned.stubborn:
         words.append("stubborn")
     engine.submit(
         Draft(
-            command=tuple(words), name=deed.token, key=deed.token, cwd="/", host=host, owner="ann",
-            notify="always", retries=deed.retries, on_loss=deed.on_loss,
+            command=tuple(words), name=planned.token, key=planned.token, cwd="/", host=host, owner="ann",
+            notify="always", retries=planned.retries, on_loss=planned.on_loss,
         )
     )  # fmt: skip
 
@@ -209,59 +209,74 @@ def _is_quiet(engine: Engine) -> bool:
     return all(map(is_over, views(engine)))
 
 
-def _judge(deeds: list[Deed], homes: list[ChaosHome], witness: Witness, played: Played) -> None:
+def _judge(
+    planned_tasks: list[PlannedTask], homes: list[ChaosHome], witness: Witness, played: Played
+) -> None:
     lives: dict[str, list[Life]] = {}
     wait_until(lambda: not witness.living(), within=30)
     for life in witness.lives:
         lives.setdefault(life.token, []).append(life)
     played.lives = len(witness.lives)
-    breaks = played.breaks
-    breaks += [
-        Break("F2", f"{life.token} is alive after its end (pid {life.pid})") for life in witness.living()
+    violations = played.violations
+    violations += [
+        Violation("F2", f"{life.token} is alive after its end (pid {life.pid})") for life in witness.living()
     ]
     for home in homes:
         engine = home.engine()
         try:
             found = {view.name: view for view in views(engine)}
             notices = Counter(notice.run_id for notice in engine.take_notices("ann", reader="chaos"))
-            for deed in (each for each in deeds if homes[each.home] is home):
-                _judge_deed(deed, found.get(deed.token), lives.get(deed.token, []), engine, notices, played)
+            for planned in (each for each in planned_tasks if homes[each.home] is home):
+                _judge_task(
+                    planned, found.get(planned.token), lives.get(planned.token, []), engine, notices, played
+                )
         finally:
             engine.close()
 
 
-def _judge_deed(
-    deed: Deed, view: View | None, lives: list[Life], engine: Engine, notices: Counter[str], played: Played
+def _judge_task(
+    planned: PlannedTask,
+    view: View | None,
+    lives: list[Life],
+    engine: Engine,
+    notices: Counter[str],
+    played: Played,
 ) -> None:
-    breaks = played.breaks
+    violations = played.violations
     if view is None:
-        breaks.append(Break("F1", f"{deed.token} was submitted and is gone"))
+        violations.append(Violation("F1", f"{planned.token} was submitted and is gone"))
         return
     runs = engine.get(view.id).history
     end = f"{view.state} {runs[-1].failure or ''}".strip()
     played.ends[end] += 1
-    what = f"{deed.token} ({view.id}, {end}, {len(runs)} runs)"
-    if len(lives) > len(runs) * (MOST_LOSSES if deed.on_loss == "again" else 1):
-        breaks.append(Break("F3", f"{what} was started {len(lives)} times: {lives}"))
+    what = f"{planned.token} ({view.id}, {end}, {len(runs)} runs)"
+    if len(lives) > len(runs) * (MOST_LOSSES if planned.on_loss == "again" else 1):
+        violations.append(Violation("F3", f"{what} was started {len(lives)} times: {lives}"))
     ordered = sorted(lives, key=lambda life: life.start)
     for before, after in itertools.pairwise(ordered):
         if before.ran_after(after.start):
-            breaks.append(Break("F3", f"{what} ran twice at once: {before}, {after}"))
+            violations.append(Violation("F3", f"{what} ran twice at once: {before}, {after}"))
     for run in runs:
         wanted = 1 if run is runs[-1] else 0  # a failure that is tried again is not reported
         if run.state not in _ENDED:
-            breaks.append(Break("F1", f"{what}: {run.id} is {run.state}"))
+            violations.append(Violation("F1", f"{what}: {run.id} is {run.state}"))
         elif notices[run.id] != wanted:
-            breaks.append(Break("F4", f"{what}: {run.id} was reported {notices[run.id]} times, not {wanted}"))
+            violations.append(
+                Violation("F4", f"{what}: {run.id} was reported {notices[run.id]} times, not {wanted}")
+            )
         elif run.failure == "lost":
             if not run.error:
-                breaks.append(Break("F5", f"{what}: {run.id} is lost, and nothing says why"))
+                violations.append(Violation("F5", f"{what}: {run.id} is lost, and nothing says why"))
         elif run.failure == "signal" and played.faults["kill home"]:
             pass  # its shim saw it die, and died later
-        elif run.exit_code != deed.code:
+        elif run.exit_code != planned.code:
             said = f"{run.state} {run.failure}, exit code {run.exit_code}: {run.error}"
-            breaks.append(Break("F6", f"{what}: {run.id} should end with {deed.code}, and is {said}"))
-    proper = sum(run.exit_code == deed.code for run in runs)
-    told = sum(life.code == deed.code for life in lives)
+            violations.append(
+                Violation("F6", f"{what}: {run.id} should end with {planned.code}, and is {said}")
+            )
+    proper = sum(run.exit_code == planned.code for run in runs)
+    told = sum(life.code == planned.code for life in lives)
     if proper > told:
-        breaks.append(Break("F6", f"{what} has {proper} results, and {told} executions reached their end"))
+        violations.append(
+            Violation("F6", f"{what} has {proper} results, and {told} executions reached their end")
+        )

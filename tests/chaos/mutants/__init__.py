@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 VARIABLE = "CHAOS_MUTANT"
 
@@ -61,7 +61,7 @@ def rewrite(old: str, new: str) -> None:
     def misread(connection: Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         return read(connection, sql.replace(old, new), values)
 
-    exchange(Connection, "read", misread)
+    patch(Connection, "read", misread)
 
 
 def _mutant() -> ModuleType | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.runners.output.log import _LogFiles
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "flooded"
 CAUGHT_BY = "I14"
@@ -12,7 +12,7 @@ ring_note = _LogFiles._ring_note
 
 
 def break_engine() -> None:
-    exchange(_LogFiles, "_ring_note", _believe)
+    patch(_LogFiles, "_ring_note", _believe)
 
 
 def _believe(log: _LogFiles) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from errands.model.run import Run
 from errands.model.task import Task
 from errands.stores.sqlite.store import SqliteStore
 from errands.stores.sqlite.transitions import TransitionRows
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "crowded"
 CAUGHT_BY = "I6"
@@ -17,7 +17,7 @@ claim = TransitionRows.claim
 
 
 def break_engine() -> None:
-    exchange(TransitionRows, "claim", _claim)
+    patch(TransitionRows, "claim", _claim)
 
 
 def _claim(store: SqliteStore, lane: str, *, limit: int, **named: Any) -> list[tuple[Task, Run]]:

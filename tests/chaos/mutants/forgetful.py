@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from errands.model.run import Run
 from errands.stores.sqlite.store import SqliteStore
 from errands.stores.sqlite.transitions import TransitionRows
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "cancelled_while_down"
 CAUGHT_BY = "I17"
@@ -17,7 +17,7 @@ began = datetime.now(UTC)
 
 
 def break_engine() -> None:
-    exchange(TransitionRows, "stopping", _stopping)
+    patch(TransitionRows, "stopping", _stopping)
 
 
 def _stopping(store: SqliteStore) -> list[Run]:

@@ -7,7 +7,7 @@ from typing import Any
 from errands.model.notices.notice import Notice
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.store import SqliteStore
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "ends"
 CAUGHT_BY = "I5"
@@ -17,7 +17,7 @@ forgotten: set[int] = set()
 
 
 def break_engine() -> None:
-    exchange(NoticeRows, "take_inbox", _take)
+    patch(NoticeRows, "take_inbox", _take)
 
 
 def _take(store: SqliteStore, owner: str, **named: Any) -> list[Notice]:

@@ -8,7 +8,7 @@ from typing import Any
 from errands.model.notices.notice import Notice
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.store import SqliteStore
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "clock_set_back"
 CAUGHT_BY = "I5"
@@ -17,7 +17,7 @@ take = NoticeRows.take_inbox
 
 
 def break_engine() -> None:
-    exchange(NoticeRows, "take_inbox", _take)
+    patch(NoticeRows, "take_inbox", _take)
 
 
 def _take(store: SqliteStore, owner: str, *, now: datetime, **named: Any) -> list[Notice]:

@@ -10,7 +10,7 @@ from errands.engine.submit.submission import Submitter
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.model.view import View
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "repeated"
 CAUGHT_BY = "I1"
@@ -19,7 +19,7 @@ submit_all = Submitter.submit_all
 
 
 def break_engine() -> None:
-    exchange(Submitter, "submit_all", _submit_all)
+    patch(Submitter, "submit_all", _submit_all)
 
 
 def _submit_all(launching: Submitter, judged: Sequence[tuple[Draft, Ruling]], **named: Any) -> list[View]:

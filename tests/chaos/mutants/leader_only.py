@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from errands.runners.system import linux, tree
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "cancelled"
 CAUGHT_BY = "I8"
 
 
 def break_shims() -> None:
-    exchange(tree, "kill", _kill)
-    exchange(linux, "descendants", _first_child)
+    patch(tree, "kill", _kill)
+    patch(linux, "descendants", _first_child)
 
 
 def _kill(find: Callable[[], list[int]], **_: Any) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from errands.model.ending import Ending
 from errands.model.record import evolve
 from errands.runners.shim import run_record
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "ends"
 CAUGHT_BY = "I3"
@@ -16,7 +16,7 @@ ending = run_record.ending
 
 
 def break_engine() -> None:
-    exchange(run_record, "ending", _ending)
+    patch(run_record, "ending", _ending)
 
 
 def _ending(facts: Mapping[str, str]) -> Ending:

@@ -7,7 +7,7 @@ from typing import Any
 
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.store import SqliteStore
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "ends_in_a_crash"
 CAUGHT_BY = "I5"
@@ -16,7 +16,7 @@ add_notice = NoticeRows.add_notice
 
 
 def break_engine() -> None:
-    exchange(NoticeRows, "add_notice", _add_later)
+    patch(NoticeRows, "add_notice", _add_later)
 
 
 def _add_later(store: SqliteStore, *words: Any, **named: Any) -> None:

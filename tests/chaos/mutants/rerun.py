@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from errands.ports.runner import NotStarted
 from errands.runners.pool.pool import ShimPool
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "killed_while_running"
 CAUGHT_BY = "I2"
 
 
 def break_engine() -> None:
-    exchange(ShimPool, "recover", _recover)
+    patch(ShimPool, "recover", _recover)
 
 
 def _recover(pool: ShimPool, run_id: str, *, attempt: int) -> NotStarted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.runners.output.capped_log import Log
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "printed"
 CAUGHT_BY = "I9"
@@ -12,7 +12,7 @@ take_ring = Log._take_ring
 
 
 def break_shims() -> None:
-    exchange(Log, "_take_ring", _take_nothing)
+    patch(Log, "_take_ring", _take_nothing)
 
 
 def _take_nothing(log: Log) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.migrations import MIGRATIONS
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "ends_half_recorded"
 CAUGHT_BY = "I5"
@@ -13,8 +13,8 @@ enter, leave = Connection.__enter__, Connection.__exit__
 
 
 def break_engine() -> None:
-    exchange(Connection, "__enter__", _enter)
-    exchange(Connection, "__exit__", _leave)
+    patch(Connection, "__enter__", _enter)
+    patch(Connection, "__exit__", _leave)
 
 
 def _enter(connection: Connection) -> Connection:

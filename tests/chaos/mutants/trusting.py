@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from errands.runners.shim import sweep
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "reused"
 CAUGHT_BY = "I10"
 
 
 def break_shims() -> None:
-    exchange(sweep, "_fits", _always_fits)
+    patch(sweep, "_fits", _always_fits)
 
 
 def _always_fits(*_: Any, **__: Any) -> bool:

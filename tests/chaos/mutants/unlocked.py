@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from errands.engine.daemon import lock
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 SCENARIO = "rivals"
 CAUGHT_BY = "I16"
 
 
 def break_engine() -> None:
-    exchange(lock, "_locked", _locked)
+    patch(lock, "_locked", _locked)
 
 
 def _locked(handle: int) -> bool:

@@ -8,7 +8,7 @@ from errands.model.ending import Ending
 from errands.model.record import evolve
 from errands.ports.runner import Ended
 from errands.runners.pool.pool import ShimPool
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 if TYPE_CHECKING:
     from errands.ports.runner import Found
@@ -20,7 +20,7 @@ recover = ShimPool.recover
 
 
 def break_engine() -> None:
-    exchange(ShimPool, "recover", _recover)
+    patch(ShimPool, "recover", _recover)
 
 
 def _recover(pool: ShimPool, run_id: str, *, attempt: int) -> Found:

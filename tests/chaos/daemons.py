@@ -1,4 +1,4 @@
-"""The lives of daemons: when one dies, the next is started, often with a point armed at which it will die.
+"""The daemons of a round: when one dies, the next is started, often with a point armed at which it will die.
 
 Most are started with the harness's clock and points, some as users start them, and some are programs
 that embed the daemon.
@@ -10,21 +10,21 @@ import signal
 import time
 from collections import Counter
 
-from tests.chaos.breaks import Break
 from tests.chaos.plan import Fault, Plan
 from tests.chaos.processes import wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
+from tests.chaos.violation import Violation
 
 LEAVING_WITHIN = 30.0
 
 
-class Lives:
+class Daemons:
     """`done` has the faults, by their place in the plan, that daemons have carried out on themselves."""
 
     def __init__(self, subject: Subject, plan: Plan) -> None:
         self.counts: Counter[str] = Counter()
         self.recoveries: list[float] = []
-        self.breaks: list[Break] = []
+        self.violations: list[Violation] = []
         self.done: set[int] = set()
         self._subject = subject
         self._plan = plan
@@ -48,7 +48,7 @@ class Lives:
         if self._subject.is_ready():
             self.recoveries.append(time.monotonic() - began)
         elif not is_decided:
-            self.breaks.append(Break("I17", f"no daemon answers after {READY_WITHIN} s"))
+            self.violations.append(Violation("I17", f"no daemon answers after {READY_WITHIN} s"))
 
     def await_end(self, index: int) -> None:
         """Wait for a daemon that was armed for this fault to reach its point."""
@@ -67,16 +67,16 @@ class Lives:
             self.counts[f"kill daemon at {self._plan.faults[index].point}"] += 1
         self._armed = None
 
-    def begin_rivals(self, fault: Fault) -> None:
+    def begin_second_daemons(self, fault: Fault) -> None:
         """Start more daemons at once: one must remain, and the others must exit without an error."""
         self.counts["second daemon"] += 1
         rivals = [self._subject.spawn_daemon(kind="plain") for _ in range(fault.pick)]
         if not wait_until(lambda: len(self._subject.daemons()) <= 1, within=LEAVING_WITHIN, every=0.02):
             pids = [each.pid for each in self._subject.daemons()]
-            self.breaks.append(Break("I16", f"several daemons live: {pids}"))
+            self.violations.append(Violation("I16", f"several daemons live: {pids}"))
         for pid in rivals:
             if (code := self._subject.codes.get(pid, 0)) not in (0, -signal.SIGKILL):
-                self.breaks.append(Break("I16", f"a daemon that was not needed left with {code}"))
+                self.violations.append(Violation("I16", f"a daemon that was not needed left with {code}"))
 
     def _next_point(self, index: int) -> int | None:
         for number in range(index, len(self._plan.faults)):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.chaos.surgery import exchange
+from tests.chaos.patch import patch
 
 VARIABLE = "CHAOS_CRASH_AT"  # `P9:2` kills the process the second time it reaches P9
 
@@ -72,21 +72,21 @@ def arm(points: dict[str, Point]) -> None:
         wrap(points[name], _countdown(int(nth)))
 
 
-def wrap(point: Point, strike: Callable[[Any], None]) -> None:
-    """Call `strike` with a function's first argument whenever the point is reached."""
+def wrap(point: Point, act: Callable[[Any], None]) -> None:
+    """Call `act` with a function's first argument whenever the point is reached."""
     owner, name = find(point)
     wrapped = getattr(owner, name)
 
     @functools.wraps(wrapped)
     def around(*words: Any, **named: Any) -> Any:
         if point.when == "before" and (not point.filled or words[1]):
-            strike(words[0])
+            act(words[0])
         result = wrapped(*words, **named)
         if point.when == "after" and (not point.filled or result):
-            strike(words[0])
+            act(words[0])
         return result
 
-    exchange(owner, name, around)
+    patch(owner, name, around)
 
 
 def find(point: Point) -> tuple[Any, str]:
@@ -97,7 +97,7 @@ def find(point: Point) -> tuple[Any, str]:
         owner = getattr(owner, each)
     if not hasattr(owner, name):
         raise AttributeError(
-            f"there is no {point.function} in {point.where} any more: points.py has to follow"
+            f"there is no {point.function} in {point.where} any more: kill_points.py has to follow"
         )
     return owner, name
 
@@ -114,10 +114,10 @@ def die() -> None:
 
 
 def _countdown(left: int) -> Callable[[Any], None]:
-    def strike(_: Any) -> None:
+    def act(_: Any) -> None:
         nonlocal left
         left -= 1
         if left == 0:
             die()
 
-    return strike
+    return act

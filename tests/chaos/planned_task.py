@@ -1,4 +1,4 @@
-"""A deed: what one task will do, and what must therefore be reported about it.
+"""A planned task: what one task will do, and what must therefore be reported about it.
 
 A task gets its steps as arguments; `task.sh` carries them out in order and writes to the witness file when it
 starts and how it ends. Everything else about it follows from the steps.
@@ -16,7 +16,7 @@ CLEAN = "sleep 303"  # how the harness recognises a child without any mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class PlannedTask:
     """`dies_at` names the point at which the run's own shim kills itself, where the daemon's shims can."""
 
     token: str

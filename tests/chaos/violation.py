@@ -1,4 +1,4 @@
-"""A break: an invariant that did not hold, and what was seen of it.
+"""A violation: an invariant that did not hold, and what was seen of it.
 
 I1 acknowledged tasks exist; I2 nothing starts twice; I3 the reported result is the witnessed one; I4 one
 terminal state for ever; I5 reported exactly once; I6 no lane exceeds its width; I7 order within a lane; I8 no
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class Violation:
     invariant: str
     what: str
 

@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.chaos.breaks import Break
 from tests.chaos.evidence import Evidence
 from tests.chaos.plan import LANES
+from tests.chaos.violation import Violation
 
 _RANK = {"high": 0, "normal": 1, "low": 2}
 
@@ -37,7 +37,7 @@ class _Waiting:
         return self.place < other.place if is_same_call else self.known < other.asked
 
 
-def order(evidence: Evidence) -> Iterator[Break]:
+def lane_order(evidence: Evidence) -> Iterator[Violation]:
     """I7: the best and oldest of a lane's queue is claimed first."""
     for lane in LANES:
         full = _full_moments(evidence, lane)
@@ -49,7 +49,7 @@ def order(evidence: Evidence) -> Iterator[Break]:
             for other in queue:
                 if other.known < full[waited] and full[started] < other.start and other.is_before(each):
                     what = f"{each.run_id} was started before {other.run_id}, which stood before it in {lane}"
-                    yield Break("I7", what)
+                    yield Violation("I7", what)
 
 
 def _full_moments(evidence: Evidence, lane: str) -> list[int]:
@@ -57,7 +57,10 @@ def _full_moments(evidence: Evidence, lane: str) -> list[int]:
     busy: set[str] = set()
     moments = []
     for number, (word, run_id) in enumerate(evidence.witness.lines):
-        if run_id in evidence.witness.ends and evidence.deeds[evidence.witness.tokens[run_id]].lane == lane:
+        if (
+            run_id in evidence.witness.ends
+            and evidence.planned_tasks[evidence.witness.tokens[run_id]].lane == lane
+        ):
             if word == "start":
                 busy.add(run_id)
             elif word == "end":
@@ -80,15 +83,15 @@ def _queue(evidence: Evidence, lane: str) -> list[_Waiting]:
     return [
         _Waiting(
             run_id=f"{view.id}.1",
-            rank=_RANK[deed.priority],
+            rank=_RANK[planned.priority],
             asked=evidence.witness.asked[view.name],
             known=evidence.witness.known[view.name],
             place=places[view.name],
             start=starts[f"{view.id}.1"],
         )
         for view in evidence.views
-        if (deed := evidence.deeds[view.name]).lane == lane
-        and not (deed.after or deed.delay or view.name in cancelled)
+        if (planned := evidence.planned_tasks[view.name]).lane == lane
+        and not (planned.after or planned.delay or view.name in cancelled)
         and f"{view.id}.1" in starts
         and view.name in evidence.witness.known
     ]
