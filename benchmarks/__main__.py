@@ -12,8 +12,8 @@ import time
 from benchmarks import readme, topics
 from benchmarks.machine import commands, machine
 from benchmarks.scale import FULL, QUICK
+from benchmarks.scratch import scratch
 from benchmarks.table import Table
-from benchmarks.yard import yard
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
         head += " A quick run: it shows that everything works, its figures are no results."
     print(head, flush=True)
     tables: list[Table] = []
-    with yard():
+    with scratch():
         for name in words.topics or topics.NAMES:
             for table in topics.measure(name, QUICK if words.quick else FULL):
                 tables.append(table)

@@ -1,6 +1,6 @@
-"""A stage: a separate home in the yard, with its daemon.
+"""A home for one benchmark, with its daemon, in the scratch directory.
 
-Everything this process starts while the stage is set finds it through the environment.
+Everything this process starts while it is open finds it through the environment.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from errands.engine.engine import Engine
 from errands.ports.home import Home
 
 
-class Stage:
-    """`with Stage(lanes_shell="4") as stage:`; the settings are ERRANDS_ variables."""
+class BenchHome:
+    """`with BenchHome(lanes_shell="4") as bench:`; the settings are ERRANDS_ variables."""
 
     def __init__(self, **settings: str) -> None:
         self.directory = tempfile.mkdtemp()
@@ -28,7 +28,7 @@ class Stage:
         self._before: Mapping[str, str] = {}
         self.daemon = 0
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> BenchHome:
         self._before = dict(os.environ)
         os.environ.update(self._settings, ERRANDS_HOME=self.home.path)
         return self
@@ -39,7 +39,7 @@ class Stage:
         self.stop()
         os.environ.clear()
         os.environ.update(self._before)
-        os.unlink(self.home.store)  # a large one takes a gigabyte; the rest goes with the yard
+        os.unlink(self.home.store)  # a large one takes a gigabyte; the rest goes with the scratch directory
 
     def set(self, **settings: str) -> None:
         """Change settings; the daemon reads them when it is restarted."""

@@ -1,7 +1,7 @@
-"""A crowd: a store with a great many tasks, made by copying a few real ones.
+"""A large store: one with a great many tasks, made by copying a few real ones.
 
 The originals were run by a real daemon and are copied column by column, whatever columns there are, so the
-crowd looks like what would be there after years.
+store looks like what would be there after years.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import errands
-from benchmarks.stage import Stage
+from benchmarks.bench_home import BenchHome
 from errands.model.text.naming import ALPHABET
 
 HELD = "held"
-WAITING = 100  # tasks that are queued, and as many that are due later, whatever the size of the crowd
+WAITING = 100  # tasks that are queued, and as many that are due later, whatever the size of the store
 _SUFFIXES = len(ALPHABET) ** 6
 _SCATTER = 7_654_321  # coprime to the number of suffixes, so that every number gets a different one
 
 
-def fill(stage: Stage, count: int) -> None:
-    """Fill a stage's store; most tasks have ended, the waiting ones are spread evenly among them."""
-    stage.set(lanes_held="0")
-    stage.start()
-    completed, failed, pending, delayed = asyncio.run(_originals(stage.home.path))
-    stage.stop()
-    with closing(sqlite3.connect(stage.home.store, isolation_level=None)) as db:
+def fill(bench: BenchHome, count: int) -> None:
+    """Fill the store of a home; most tasks have ended, the waiting ones are spread evenly among them."""
+    bench.set(lanes_held="0")
+    bench.start()
+    completed, failed, pending, delayed = asyncio.run(_originals(bench.home.path))
+    bench.stop()
+    with closing(sqlite3.connect(bench.home.store, isolation_level=None)) as db:
         db.create_function("suffix", 1, suffix, deterministic=True)
         db.execute("PRAGMA synchronous = OFF")
         db.execute("PRAGMA cache_size = -200000")

@@ -123,7 +123,7 @@ def placed(number: int, lane: str = "default") -> Placed:
 def _start(kind: str, url: str, name: str) -> subprocess.Popen[str]:
     python = str(_PGQUEUER) if kind.startswith("pgqueuer") else sys.executable
     return subprocess.Popen(
-        [python, "-m", "benchmarks.contenders.wires", kind, url, name],
+        [python, "-m", "benchmarks.contenders.fleet_worker", kind, url, name],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

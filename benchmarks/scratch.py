@@ -1,7 +1,7 @@
-"""The yard: the directory with everything a run creates, kept until its end, apart from the user's settings.
+"""Scratch: the directory with everything a run creates, kept until its end, apart from the user's settings.
 
 Nothing is removed before that: ext4 is slow to hand out inodes where many have just been freed, so the
-contender that comes after a removal would pay for it. For the same reason the yard lies where files are
+contender that comes after a removal would pay for it. For the same reason it lies where files are
 created fastest: for minutes after a test run an inode under /tmp can take 0.7 ms instead of 0.02 ms, as
 much as a whole task. A user has a configuration file, so there is one here.
 """
@@ -29,7 +29,7 @@ allow = ["npm test", "cargo build"]
 
 
 @contextmanager
-def yard() -> Iterator[None]:
+def scratch() -> Iterator[None]:
     """Put temporary files into one directory, with a configuration file instead of the user's settings."""
     for name in list(os.environ):
         # Without compiled files every start of the command line would compile the package again.

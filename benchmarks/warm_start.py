@@ -1,4 +1,4 @@
-"""Warmth: how soon a task of the built-in agent asks its model, cold and warm, and what warmth costs."""
+"""Warm starts: how soon a task of the built-in agent asks its model, cold and warm, and what that costs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import processes
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, milliseconds, times
 from errands.engine.engine import Engine
@@ -25,9 +25,9 @@ _SERVES = 6  # files that a zygote has open once it serves
 
 
 def measure(count: int) -> Table:
-    with ModelServer() as model, Stage(agents_warm="none") as plain, _configured(plain, model.openai_url):
+    with ModelServer() as model, BenchHome(agents_warm="none") as plain, _configured(plain, model.openai_url):
         plain.start()
-        with Stage(agents_warm="10m") as warm:
+        with BenchHome(agents_warm="10m") as warm:
             daemon = warm.start()
             engines = plain.engine(), warm.engine()
             for engine in engines:
@@ -69,12 +69,12 @@ def measure(count: int) -> Table:
 
 
 @contextmanager
-def _configured(stage: Stage, url: str) -> Iterator[None]:
+def _configured(bench: BenchHome, url: str) -> Iterator[None]:
     """Configure the model for both daemons and all their tasks."""
-    folder = Path(stage.directory) / "config" / "errands"
+    folder = Path(bench.directory) / "config" / "errands"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text(f'[agents.builtin]\nmodel = "fake"\nurl = "{url}"\nlane = "agent"\n')
-    os.environ["XDG_CONFIG_HOME"] = str(folder.parent)  # the stage puts the old one back
+    os.environ["XDG_CONFIG_HOME"] = str(folder.parent)  # `BenchHome` puts the old one back
     yield
 
 

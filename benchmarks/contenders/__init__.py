@@ -16,11 +16,11 @@ SLOTS = 5  # the default width of the lane `shell`
 NAMES = {
     "errands": "ours",
     "errands full": "ours",
-    "posix_spawn loop": "bare",
+    "posix_spawn loop": "spawn_loop",
     "task-spooler": "spooler",
-    "huey": "hueys",
-    "huey fsync=False": "hueys",
-    "huey fsync=True": "hueys",
+    "huey": "huey_consumer",
+    "huey fsync=False": "huey_consumer",
+    "huey fsync=True": "huey_consumer",
 }
 
 

@@ -1,6 +1,7 @@
-"""A host of the fleet, or a bare worker of a peer: `python -m benchmarks.contenders.wires KIND URL NAME`.
+"""A host of the fleet, or a bare worker of a peer.
 
-Its jobs do nothing; for each one it prints its number and the moment it started. All have eight slots.
+Run it with `python -m benchmarks.contenders.fleet_worker KIND URL NAME`. Its jobs do nothing; for each one it
+prints its number and the moment it started. All have eight slots.
 PgQueuer lives in an environment of its own, so its jobs are added by such a process, too: `pgqueuer-add`.
 """
 

@@ -1,4 +1,4 @@
-"""`errands web` of a stage, with a signed-in browser's key."""
+"""`errands web` of a home, with a signed-in browser's key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 
 class Server:
-    """`with Server() as server:` inside a stage, which it finds through the environment."""
+    """`with Server() as server:` inside a `BenchHome`, which it finds through the environment."""
 
     def __enter__(self) -> Server:
         words = [sys.executable, "-m", "errands", "web", "127.0.0.1:0", "--no-open"]

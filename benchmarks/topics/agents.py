@@ -21,7 +21,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import UsageLimits
 
-from benchmarks import warmth
+from benchmarks import warm_start
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
@@ -64,7 +64,7 @@ def measure(scale: Scale) -> list[Table]:
                 "is that of the agent's process, without the model's.",
             ),
         ),
-        warmth.measure(max(3, scale.starts // 4)),
+        warm_start.measure(max(3, scale.starts // 4)),
     ]
 
 

@@ -8,10 +8,10 @@ import subprocess
 import time
 
 import errands
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, speed, times
 from errands.engine.async_engine import AsyncEngine
@@ -24,15 +24,15 @@ Command = tuple[str, ...]
 
 
 def measure(scale: Scale) -> list[Table]:
-    with Stage() as stage:
-        stage.start()
-        return asyncio.run(_measure(stage, scale))
+    with BenchHome() as bench:
+        bench.start()
+        return asyncio.run(_measure(bench, scale))
 
 
-async def _measure(stage: Stage, scale: Scale) -> list[Table]:
-    commands = _producers(stage.directory, scale.output)
+async def _measure(bench: BenchHome, scale: Scale) -> list[Table]:
+    commands = _producers(bench.directory, scale.output)
     figures = []
-    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+    async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         for what, command in commands.items():
             ours, limit = [], []
             for _ in range(scale.rounds):

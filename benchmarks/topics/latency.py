@@ -11,12 +11,12 @@ import tempfile
 import time
 
 import errands
+from benchmarks.bench_home import BenchHome
 from benchmarks.contenders import SLOTS
 from benchmarks.contenders.spooler import Spooler
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import milliseconds
 from errands.engine.async_engine import AsyncEngine
@@ -83,11 +83,11 @@ async def _samples(count: int) -> tuple[Samples, Samples, Samples]:
     starts: Samples = {name: [] for name in names}
     ends: Samples = {name: [] for name in names}
     answers: Samples = {name: [] for name in names}
-    with Stage(lanes_shell=str(SLOTS)) as stage:
-        stage.start()
+    with BenchHome(lanes_shell=str(SLOTS)) as bench:
+        bench.start()
         spooler = Spooler(tempfile.mkdtemp())
         spooler.open()
-        async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+        async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
             for number in range(-5, count):
                 for name in names:
                     started, answered, _ = await _one(name, engine, spooler, _STARTS)

@@ -12,13 +12,13 @@ from functools import partial
 
 import errands
 from benchmarks import processes
+from benchmarks.bench_home import BenchHome
 from benchmarks.contenders import SLOTS
-from benchmarks.crowd import fill
 from benchmarks.figure import Bar, Figure
+from benchmarks.large_store import fill
 from benchmarks.paired import difference, in_turns
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import microseconds, milliseconds, rate
 from errands import bootstrap
@@ -84,9 +84,9 @@ class _Watcher:
 def _heard(count: int) -> dict[str, Spread]:
     """Make every change so often; nothing can start, so that only the change itself is heard."""
     samples: dict[str, list[float]] = {}
-    with Stage(lanes_shell="0", lanes_busy="1") as stage:
-        stage.start()
-        asking, engine = bootstrap.open_engine(stage.home), stage.engine()
+    with BenchHome(lanes_shell="0", lanes_busy="1") as bench:
+        bench.start()
+        asking, engine = bootstrap.open_engine(bench.home), bench.engine()
         watcher = _Watcher()
 
         def timed(what: str, act: Callable[[], View | list[str]], task_id: str = "") -> str:
@@ -96,7 +96,7 @@ def _heard(count: int) -> dict[str, Spread]:
             samples.setdefault(what, []).append(watcher.heard(task_id, began))
             return task_id
 
-        steps = f"{stage.directory}/steps"
+        steps = f"{bench.directory}/steps"
         reporter = _reporter(engine, steps)
         for number in range(count):
             task_id = timed("submit into a full lane", partial(engine.submit, Draft(command=("true",))))
@@ -104,7 +104,7 @@ def _heard(count: int) -> dict[str, Spread]:
             engine.cancel([task_id])
             watcher.heard(task_id, 0)
             timed("clear", partial(engine.clear, [task_id]), task_id)
-            removal = Draft(command=("rm", f"{stage.directory}/{number}"))
+            removal = Draft(command=("rm", f"{bench.directory}/{number}"))
             task_id = timed("proposal", partial(asking.submit, removal))
             timed("approval", partial(asking.approve, task_id, by="ada", door="terminal"))
             began = time.time_ns()
@@ -142,12 +142,12 @@ class _Burst:
 def _costs(scale: Scale) -> tuple[Figure, Figure]:
     """Run short tasks with and without a watcher, in turns."""
     count = scale.watched_tasks
-    with Stage(lanes_shell=str(SLOTS)) as stage:
-        daemon = stage.start()
+    with BenchHome(lanes_shell=str(SLOTS)) as bench:
+        daemon = bench.start()
 
         def burst() -> _Burst:
             cpu = time.process_time() + processes.cpu(processes.tree(daemon))
-            seconds = asyncio.run(_burst(stage.home.path, count))
+            seconds = asyncio.run(_burst(bench.home.path, count))
             return _Burst(seconds, time.process_time() + processes.cpu(processes.tree(daemon)) - cpu)
 
         def unwatched_burst() -> _Burst:
@@ -198,9 +198,9 @@ async def _burst(home: str, count: int) -> float:
 
 def _scrape(scale: Scale) -> Figure:
     size = max(each for each in scale.sizes if each <= _MOST_RUNS)
-    with Stage() as stage:
-        fill(stage, size)
-        engine = stage.engine()
+    with BenchHome() as bench:
+        fill(bench, size)
+        engine = bench.engine()
         took = []
         for _ in range(scale.questions):
             began = time.perf_counter()

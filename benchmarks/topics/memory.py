@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import errands
 from benchmarks import processes
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes
 
@@ -18,16 +18,16 @@ _PATIENCE = 60.0
 
 
 def measure(scale: Scale) -> list[Table]:
-    with Stage(lanes_shell=str(scale.sleeps)) as stage:
-        stage.start()
-        asyncio.run(_warm_up(stage))
-        _wait_for(lambda: len(stage.supervisors()) == 2, "idle shims to leave")
-        idle = stage.supervisors()
+    with BenchHome(lanes_shell=str(scale.sleeps)) as bench:
+        bench.start()
+        asyncio.run(_warm_up(bench))
+        _wait_for(lambda: len(bench.supervisors()) == 2, "idle shims to leave")
+        idle = bench.supervisors()
         idle_pss, idle_rss = processes.pss(idle), processes.rss(idle)
         before, began = processes.cpu(idle), time.monotonic()
         time.sleep(scale.idle_seconds)
         idle_cpu = (processes.cpu(idle) - before) / (time.monotonic() - began)
-        busy_pss, busy_rss = asyncio.run(_busy(stage, scale.sleeps))
+        busy_pss, busy_rss = asyncio.run(_busy(bench, scale.sleeps))
     per_task = (busy_pss - idle_pss) / scale.sleeps
     return [
         Table(
@@ -62,19 +62,19 @@ def measure(scale: Scale) -> list[Table]:
     ]
 
 
-async def _warm_up(stage: Stage) -> None:
+async def _warm_up(bench: BenchHome) -> None:
     """Let the daemon do each thing once, so that it is idle and not merely new."""
-    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+    async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         await engine.wait_all([(await engine.submit(("echo", "ready"))).id for _ in range(8)])
 
 
-async def _busy(stage: Stage, count: int) -> tuple[int, int]:
+async def _busy(bench: BenchHome, count: int) -> tuple[int, int]:
     """Measure with a number of tasks running."""
-    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+    async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         ids = [(await engine.submit(("sleep", "600"))).id for _ in range(count)]
-        _wait_for(lambda: len(stage.supervisors()) == count + 2, "all tasks to run")
+        _wait_for(lambda: len(bench.supervisors()) == count + 2, "all tasks to run")
         time.sleep(1.0)
-        ours = stage.supervisors()
+        ours = bench.supervisors()
         found = processes.pss(ours), processes.rss(ours)
         await engine.cancel(*ids)
         await engine.wait_all(ids)

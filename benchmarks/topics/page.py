@@ -8,14 +8,14 @@ import sys
 import time
 
 import errands
-from benchmarks.crowd import fill
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
+from benchmarks.large_store import fill
 from benchmarks.page.browser import LIST, LOG, Chromium, Seen
 from benchmarks.page.server import Server
 from benchmarks.page.streams import Heard, Readers
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, milliseconds, times
 
@@ -38,10 +38,10 @@ def _at_most(limit: float, unit: str) -> Bar:
 
 
 def measure(scale: Scale) -> list[Table]:
-    with Stage() as stage:
-        fill(stage, _TASKS)
-        stage.start()
-        task = asyncio.run(_logged(stage))
+    with BenchHome() as bench:
+        fill(bench, _TASKS)
+        bench.start()
+        task = asyncio.run(_logged(bench))
         with Server() as server, Chromium(server) as browser:
             listed, logged = [], []
             for _ in range(scale.rounds):
@@ -117,9 +117,9 @@ def _views(what: str, seen: list[Seen], *, heap: float) -> list[Figure]:
     ]
 
 
-async def _logged(stage: Stage) -> str:
+async def _logged(bench: BenchHome) -> str:
     """Run a task with much output; return its id."""
-    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+    async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         task = await engine.submit((sys.executable, "-c", _WRITES))
         await engine.wait(task.id)
         return task.id
@@ -129,15 +129,15 @@ def _many_pages(scale: Scale) -> Table:
     """Run tasks with and without many streams, in turns."""
     spent: dict[bool, list[float]] = {False: [], True: []}
     heard: list[Heard] = []
-    with Stage() as stage:
-        daemon = stage.start()
-        asyncio.run(_run(stage, 20))
+    with BenchHome() as bench:
+        daemon = bench.start()
+        asyncio.run(_run(bench, 20))
         with Server() as server:
             for _ in range(scale.rounds):
                 for is_watched in (False, True):
                     readers = Readers(server, _STREAMS, _ENDS) if is_watched else None
                     before = _own_cpu(daemon)
-                    asyncio.run(_run(stage, _ENDS))
+                    asyncio.run(_run(bench, _ENDS))
                     if readers is not None:
                         heard.append(readers.heard())
                     spent[is_watched].append(_own_cpu(daemon) - before)
@@ -181,9 +181,9 @@ def _many_pages(scale: Scale) -> Table:
     )
 
 
-async def _run(stage: Stage, count: int) -> None:
+async def _run(bench: BenchHome, count: int) -> None:
     """Run short tasks at an even pace, to their ends."""
-    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+    async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         began = time.perf_counter()
         tasks = []
         for number in range(count):

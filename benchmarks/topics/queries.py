@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
+from benchmarks.bench_home import BenchHome
 from benchmarks.command import command, seconds
-from benchmarks.crowd import HELD, WAITING, fill
 from benchmarks.figure import Bar, Figure
+from benchmarks.large_store import HELD, WAITING, fill
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import microseconds, milliseconds
 from errands.engine.engine import Engine
@@ -27,16 +27,16 @@ Question = Callable[[Engine], float]
 
 def measure(scale: Scale) -> list[Table]:
     with ExitStack() as stack:
-        stages = {size: stack.enter_context(Stage()) for size in scale.sizes}
-        for size, stage in stages.items():
-            fill(stage, size)
-        engines = {size: stage.engine() for size, stage in stages.items()}
+        benches = {size: stack.enter_context(BenchHome()) for size in scale.sizes}
+        for size, bench in benches.items():
+            fill(bench, size)
+        engines = {size: bench.engine() for size, bench in benches.items()}
         figures = [
             _figure(what, _asked(question, engines, scale.questions)) for what, question in QUESTIONS.items()
         ]
         for engine in engines.values():
             engine.store.close()
-        figures.append(_figure("errands ls, the whole command", _commanded(stages), milliseconds))
+        figures.append(_figure("errands ls, the whole command", _commanded(benches), milliseconds))
     sizes = " and ".join(f"{size:,}" for size in scale.sizes)
     return [
         Table(
@@ -74,11 +74,11 @@ def _asked(question: Question, engines: dict[int, Engine], count: int) -> dict[i
     return {size: Spread(samples) for size, samples in taken.items()}
 
 
-def _commanded(stages: dict[int, Stage]) -> dict[int, Spread]:
-    taken: dict[int, list[float]] = {size: [] for size in stages}
+def _commanded(benches: dict[int, BenchHome]) -> dict[int, Spread]:
+    taken: dict[int, list[float]] = {size: [] for size in benches}
     for _ in range(_COLD_STARTS):
-        for size, stage in stages.items():
-            taken[size].append(seconds(command("errands ls"), home=stage.home.path))
+        for size, bench in benches.items():
+            taken[size].append(seconds(command("errands ls"), home=bench.home.path))
     return {size: Spread(samples) for size, samples in taken.items()}
 
 

@@ -8,11 +8,11 @@ import time
 
 import errands
 from benchmarks import processes
+from benchmarks.bench_home import BenchHome
 from benchmarks.command import command, seconds
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, milliseconds, rate
 from errands.engine.waiting import wait
@@ -22,22 +22,22 @@ _COLD_STARTS = 5
 
 def measure(scale: Scale) -> list[Table]:
     count = scale.queued
-    with Stage(lanes_shell="0") as stage:
-        daemon = stage.start()
+    with BenchHome(lanes_shell="0") as bench:
+        daemon = bench.start()
         idle = processes.pss([daemon])
-        witness = f"{stage.directory}/witness"
+        witness = f"{bench.directory}/witness"
         began = time.perf_counter()
-        last = asyncio.run(_submit(stage.home.path, witness, count))
+        last = asyncio.run(_submit(bench.home.path, witness, count))
         submitting = time.perf_counter() - began
         queued = processes.pss([daemon])
         listing = Spread([seconds(command("errands ls")) for _ in range(_COLD_STARTS)])
 
-        stage.stop(signal.SIGKILL)
-        stage.set(lanes_shell="1")
+        bench.stop(signal.SIGKILL)
+        bench.set(lanes_shell="1")
         began = time.perf_counter()
-        daemon = stage.start()
+        daemon = bench.start()
         ready = time.perf_counter() - began
-        engine = stage.engine()
+        engine = bench.engine()
         wait(engine, [last])
         draining = time.perf_counter() - began
         engine.store.close()

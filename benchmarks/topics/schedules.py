@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 from benchmarks import processes
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import milliseconds
 from errands.model.errors import ErrandsError
@@ -41,21 +41,21 @@ time.sleep(3600)
 
 def measure(scale: Scale) -> list[Table]:
     far = str((datetime.now(UTC).day + 13) % 28 + 1)
-    with Stage(schedules_most=str(_COUNT + 1), daemon_tick="1s") as stage:
+    with BenchHome(schedules_most=str(_COUNT + 1), daemon_tick="1s") as bench:
         began = time.perf_counter()
-        _schedule(stage, far)
+        _schedule(bench, far)
         made = time.perf_counter() - began
-        daemon = stage.start()
+        daemon = bench.start()
         peer = subprocess.Popen([sys.executable, "-c", _PEER, str(_COUNT), far], stdout=subprocess.PIPE)
         try:
             assert peer.stdout is not None
             peer.stdout.readline()
             time.sleep(_SETTLE)
-            ours, theirs = _idle(scale.idle_seconds, stage.supervisors(), [peer.pid])
+            ours, theirs = _idle(scale.idle_seconds, bench.supervisors(), [peer.pid])
         finally:
             peer.kill()
             peer.wait()
-        late = _lateness(stage, daemon)
+        late = _lateness(bench, daemon)
     return [
         Table(
             title=f"{_COUNT:,} active schedules, none of them due",
@@ -84,8 +84,8 @@ def measure(scale: Scale) -> list[Table]:
     ]
 
 
-def _schedule(stage: Stage, day: str) -> None:
-    engine = stage.engine()
+def _schedule(bench: BenchHome, day: str) -> None:
+    engine = bench.engine()
     drafts = [
         Draft(command=("true",), every=timedelta(hours=24 + number))
         if number % 2
@@ -107,9 +107,9 @@ def _idle(seconds: float, ours: list[int], theirs: list[int]) -> tuple[float, fl
     return (processes.cpu(ours) - before[0]) / passed, (processes.cpu(theirs) - before[1]) / passed
 
 
-def _lateness(stage: Stage, daemon: int) -> Spread:
+def _lateness(bench: BenchHome, daemon: int) -> Spread:
     """Return how long after its time each slot of a schedule starts."""
-    engine = stage.engine()
+    engine = bench.engine()
     draft = Draft(command=("true",), every=timedelta(seconds=1), max_runs=_LATENESS)
     task = engine.submit(draft)
     deadline = time.monotonic() + _PATIENCE

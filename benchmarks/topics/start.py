@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from benchmarks.bench_home import BenchHome
 from benchmarks.command import command, seconds
 from benchmarks.contenders import SLOTS
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import milliseconds, times
 
@@ -21,8 +21,8 @@ _BARS = {
 
 def measure(scale: Scale) -> list[Table]:
     samples: dict[str, list[float]] = {line: [] for line in (_NOTHING, *_BARS)}
-    with Stage(lanes_shell=str(SLOTS)) as stage:
-        stage.start()
+    with BenchHome(lanes_shell=str(SLOTS)) as bench:
+        bench.start()
         for _ in range(25):  # so that there is something to list
             seconds(command(_RUN))
         for _ in range(scale.starts):

@@ -13,10 +13,10 @@ import pexpect
 
 import errands
 from benchmarks import processes
-from benchmarks.crowd import fill
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
+from benchmarks.large_store import fill
 from benchmarks.scale import Scale
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, milliseconds
 from errands.model.options.draft import Draft
@@ -35,11 +35,11 @@ _NOTICED, _RETURNED = (Bar(limit=limit, at_most=True, unit=" s", is_goal=True) f
 
 
 def measure(scale: Scale) -> list[Table]:
-    with Stage() as stage:
-        fill(stage, _TASKS)
-        stage.start()
-        task_id = asyncio.run(_logged(stage))
-        lost = _lost(stage)
+    with BenchHome() as bench:
+        fill(bench, _TASKS)
+        bench.start()
+        task_id = asyncio.run(_logged(bench))
+        lost = _lost(bench)
         listed = [_viewed("2", "10,0") for _ in range(scale.rounds)]
         logged = [_viewed("2" + "g" + "\r", task_id) for _ in range(scale.rounds)]
     figures = []
@@ -66,7 +66,7 @@ def measure(scale: Scale) -> list[Table]:
     ]
 
 
-def _lost(stage: Stage) -> tuple[Figure, ...]:
+def _lost(bench: BenchHome) -> tuple[Figure, ...]:
     """Kill and stop the daemon; measure how soon the viewer says so, and is right again."""
     child, took = _started(), []
     try:
@@ -74,18 +74,18 @@ def _lost(stage: Stage) -> tuple[Figure, ...]:
         for is_killed in (True, False):
             began = time.perf_counter()
             if is_killed:
-                stage.stop(signal.SIGKILL)
+                bench.stop(signal.SIGKILL)
             else:
-                os.kill(stage.daemon, signal.SIGSTOP)
+                os.kill(bench.daemon, signal.SIGSTOP)
             child.expect("not live since")
             took.append(time.perf_counter() - began)
             if is_killed:
-                stage.start()
+                bench.start()
             else:
-                os.kill(stage.daemon, signal.SIGCONT)
+                os.kill(bench.daemon, signal.SIGCONT)
             began = time.perf_counter()
             child.expect("● live")
-            engine = stage.engine()
+            engine = bench.engine()
             task = engine.submit(Draft(command=f"exec sleep {600 + is_killed}"))
             child.expect(task.id)
             took.append(time.perf_counter() - began)
@@ -105,9 +105,9 @@ def _lost(stage: Stage) -> tuple[Figure, ...]:
     )
 
 
-async def _logged(stage: Stage) -> str:
+async def _logged(bench: BenchHome) -> str:
     """Run a task with much output; return its id."""
-    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
+    async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         task = await engine.submit((sys.executable, "-c", _WRITES))
         await engine.wait(task.id)
         return task.id

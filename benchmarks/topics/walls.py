@@ -14,10 +14,10 @@ import tempfile
 import time
 
 import errands
+from benchmarks.bench_home import BenchHome
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
-from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import milliseconds
 from errands.engine.async_engine import AsyncEngine
@@ -74,11 +74,11 @@ async def _samples(count: int) -> dict[str, list[float]]:
         name: [] for name in ("free", "auto", "contained", "bare", "bubblewrap")
     }
     project = tempfile.mkdtemp()
-    with Stage() as stage:
-        stage.start()
+    with BenchHome() as bench:
+        bench.start()
         async with (
-            errands.connect(stage.home.path, embedded=False, yes=True) as free,
-            errands.connect(stage.home.path, embedded=False, yes=False) as held,
+            errands.connect(bench.home.path, embedded=False, yes=True) as free,
+            errands.connect(bench.home.path, embedded=False, yes=False) as held,
         ):
             runs = {
                 "free": (free, (_PROGRAM,), "contained"),
