@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.chaos.fleet.checks import CHECKS, check
 from tests.chaos.fleet.mutants import MUTANTS
@@ -30,6 +34,7 @@ def main() -> int:
     reader.add_argument("--clocks", action="store_true", help="let clocks jump by up to an hour, too")
     reader.add_argument("--runs", type=int, default=100, help="of each check")
     reader.add_argument("--mutant", choices=list(MUTANTS), default="", help="break the protocol on purpose")
+    reader.add_argument("--at-once", type=int, default=1, metavar="N", help="play so many seeds side by side")
     given = reader.parse_args()
     if missing():
         sys.exit(missing())
@@ -40,11 +45,16 @@ def main() -> int:
         checked = check(name, runs=given.runs, mutant=given.mutant)
         print(checked.line(), *(f"  {each}" for each in checked.violations[:20]), sep="\n", flush=True)
         broken += len(checked.violations)
-    for seed in () if given.check else range(given.seed, given.seed + given.seeds):
+    seeds = () if given.check else range(given.seed, given.seed + given.seeds)
+    tasks, faults = given.tasks // given.seeds, given.faults // given.seeds
+    if given.at_once > 1 and len(seeds) > 1:
+        broken += side_by_side(seeds, at_once=given.at_once, tasks=tasks, faults=faults)
+        seeds = ()
+    for seed in seeds:
         played = play(
             seed,
-            tasks=given.tasks // given.seeds,
-            faults=given.faults // given.seeds,
+            tasks=tasks,
+            faults=faults,
             keep=given.keep,
             only=given.only,
             mutant=given.mutant,
@@ -57,6 +67,30 @@ def main() -> int:
         print(f"{given.mutant}: {'noticed' if broken else 'NOT noticed'}")
         return 0 if broken else 1
     return 1 if broken else 0
+
+
+def side_by_side(seeds: Sequence[int], *, at_once: int, tasks: int, faults: int) -> int:
+    """Play each seed in a process of its own, which has its own network; return what was broken."""
+    own = ("--seeds", "1", "--at-once", "1", "--tasks", str(tasks), "--faults", str(faults), "--seed")
+    started: list[subprocess.Popen[str]] = []
+
+    def play_one(seed: int) -> int:
+        words = [sys.executable, "-m", "tests.chaos.fleet", *sys.argv[1:], *own, str(seed)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(process)
+        said, _ = process.communicate()
+        told = re.search(r"^(\d+) broken promises in", said, re.MULTILINE)
+        print(said if told is None else said[: told.start()], end="", flush=True)
+        return 1 if told is None else int(told[1])  # it broke down itself
+
+    with ThreadPoolExecutor(at_once) as workers:
+        try:
+            return sum(workers.map(play_one, seeds))
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            for process in started:
+                process.terminate()  # it cleans up
+            raise
 
 
 if __name__ == "__main__":

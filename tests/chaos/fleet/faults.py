@@ -14,18 +14,30 @@ from tests.chaos.fleet.network import Network
 from tests.postgres import Server
 
 Fault = Callable[[random.Random], None]
-FORGOTTEN = 200  # commits that a failover loses
+FORGOTTEN = 200  # commits that a failover loses at least
+LATE = 120.0  # seconds in which a fleet with work to do makes that many
 
 
 class Faults:
-    """`pace` scales every duration, as the lease of the fleet is scaled: 1 with the lease that users have."""
+    """`pace` scales every duration, as the lease of the fleet is scaled: 1 with the lease that users have.
+
+    `work` submits a command, so that there is something to lose.
+    """
 
     def __init__(
-        self, homes: list[ChaosHome], network: Network, server: Server, *, pace: float, clocks: bool = False
+        self,
+        homes: list[ChaosHome],
+        network: Network,
+        server: Server,
+        work: Callable[[], None],
+        *,
+        pace: float,
+        clocks: bool = False,
     ) -> None:
         self._homes = homes
         self._network = network
         self._server = server
+        self._work = work
         self._pace = pace
         self.forgotten: list[int] = []  # how many commits each failover lost
         self.all: dict[str, Fault] = {
@@ -81,12 +93,14 @@ class Faults:
         self._server.start()
 
     def _fail_over(self, dice: random.Random) -> None:
-        """Lose the last commits: at least 200 of them, unless the fleet makes fewer in a minute."""
+        """Lose the last commits, which are about commands that were submitted and carried out meanwhile."""
         self._server.back_up()
-        before, limit = self._commits(), time.monotonic() + 60 * self._pace
+        before, limit = self._commits(), time.monotonic() + LATE
         self._wait(dice.choice((1, 5)))
-        while self._commits() - before < FORGOTTEN and time.monotonic() < limit:
-            time.sleep(0.05)
+        while self._commits() - before < FORGOTTEN:
+            assert time.monotonic() < limit, f"{self._commits() - before} commits in {LATE:.0f} s"
+            self._work()
+            time.sleep(dice.uniform(0.05, 0.2))
         self.forgotten.append(self._commits() - before)
         self._server.fail_over()
 

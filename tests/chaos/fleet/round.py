@@ -8,7 +8,8 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ class Played:
     violations: list[Violation] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
+    tasks: int = 0
     lives: int = 0
     forgotten: list[int] = field(default_factory=list)
 
@@ -52,11 +54,12 @@ class Played:
         ends = ", ".join(f"{count} {what}" for what, count in sorted(self.ends.items()))
         verdict = f"{len(self.violations)} broken promises" if self.violations else "kept every promise"
         count = sum(self.faults.values())
-        lost = f", {sum(self.forgotten)} commits lost in {len(self.forgotten)} failovers" * bool(
-            self.forgotten
-        )
+        lost = f", {self.forgotten} commits lost in failovers" if self.forgotten else ""
         kinds = ", ".join(f"{number} {name}" for name, number in sorted(self.faults.items()))
-        return f"seed {self.seed}: {count} faults ({kinds}){lost}, {self.lives} executions, {ends}: {verdict}"
+        return (
+            f"seed {self.seed}: {count} faults ({kinds}){lost}, "
+            f"{self.tasks} tasks, {self.lives} executions, {ends}: {verdict}"
+        )
 
 
 @dataclass
@@ -94,10 +97,18 @@ def play(
             homes = [ChaosHome(base, name, network, url, clock=clocks) for name in NAMES]
             join(homes, server, mutant=mutant)
             planned_tasks = [_deed(dice, number) for number in range(tasks)]
-            known = Faults(homes, network, server, pace=PACE, clocks=clocks)
-            chosen = {name: fault for name, fault in known.all.items() if not only or name in only}
-            _storm(planned_tasks, chosen, homes, witness, played, dice, faults)
+            with _engines(homes) as engines:
+
+                def work() -> None:
+                    planned = _deed(dice, len(planned_tasks), most_seconds=0.5)
+                    planned_tasks.append(planned)
+                    submit(engines[planned.home], planned, witness)
+
+                known = Faults(homes, network, server, work, pace=PACE, clocks=clocks)
+                chosen = {name: fault for name, fault in known.all.items() if not only or name in only}
+                _storm(planned_tasks, chosen, homes, engines, witness, played, dice, faults)
             played.forgotten = known.forgotten
+            played.tasks = len(planned_tasks)
             _judge(planned_tasks, homes, witness, played)
         finally:
             for home in homes:
@@ -137,11 +148,21 @@ def _hosts(server: Server) -> int:
         return 0
 
 
-def _deed(dice: random.Random, number: int) -> PlannedTask:
+@contextmanager
+def _engines(homes: list[ChaosHome]) -> Iterator[list[Engine]]:
+    engines = [home.engine() for home in homes]
+    try:
+        yield engines
+    finally:
+        for engine in engines:
+            engine.close()
+
+
+def _deed(dice: random.Random, number: int, *, most_seconds: float = 6.0) -> PlannedTask:
     return PlannedTask(
         token=f"deed{number}",
         home=dice.randrange(len(NAMES)),
-        seconds=dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)),
+        seconds=min(dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)), most_seconds),
         code=dice.choice((0, 0, 0, 3)),
         retries=dice.choice((0, 0, 2)),
         on_loss=dice.choice(("lost", "lost", "again")),
@@ -152,37 +173,31 @@ def _storm(
     planned_tasks: list[PlannedTask],
     faults: dict[str, Fault],
     homes: list[ChaosHome],
+    engines: list[Engine],
     witness: Witness,
     played: Played,
     dice: random.Random,
     count: int,
 ) -> None:
     """Submit the commands, a few before each fault, and let all of them end."""
-    engines = [home.engine() for home in homes]
-    try:
-        with restored(homes):
-            rest = list(planned_tasks)
-            for number in range(count):
-                share = len(rest) // (count - number)
-                for planned in rest[:share]:
-                    submit(engines[planned.home], planned, witness)
-                rest = rest[share:]
-                time.sleep(dice.uniform(0, 1))
-                name = dice.choice(list(faults))
-                played.faults[name] += 1
-                faults[name](dice)
-            for planned in rest:
+    with restored(homes):
+        rest = list(planned_tasks)
+        for number in range(count):
+            share = len(rest) // (count - number)
+            for planned in rest[:share]:
                 submit(engines[planned.home], planned, witness)
-        if not wait_until(lambda: all(map(_is_quiet, engines)), within=SETTLED, every=0.5):
-            for home, engine in zip(homes, engines, strict=True):
-                waiting = [
-                    f"{view.name} {view.id} {view.state}" for view in views(engine) if not is_over(view)
-                ]
-                if waiting:
-                    played.violations.append(Violation("F1", f"{home.name} still waits for {waiting}"))
-    finally:
-        for engine in engines:
-            engine.close()
+            rest = rest[share:]
+            time.sleep(dice.uniform(0, 1))
+            name = dice.choice(list(faults))
+            played.faults[name] += 1
+            faults[name](dice)
+        for planned in rest:
+            submit(engines[planned.home], planned, witness)
+    if not wait_until(lambda: all(map(_is_quiet, engines)), within=SETTLED, every=0.5):
+        for home, engine in zip(homes, engines, strict=True):
+            waiting = [f"{view.name} {view.id} {view.state}" for view in views(engine) if not is_over(view)]
+            if waiting:
+                played.violations.append(Violation("F1", f"{home.name} still waits for {waiting}"))
 
 
 def submit(engine: Engine, planned: PlannedTask, witness: Witness, *, host: str = LABEL) -> None:
