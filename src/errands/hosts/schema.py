@@ -54,7 +54,7 @@ async def prepare(connections: Connections) -> None:
         async with await connections.connect() as connection:
             found = await _version(connection, connections)
             if found is None or found < VERSION:
-                await _install(connection, connections)
+                await _install(connection, connections, found)
             elif found > VERSION:
                 raise FleetTooNew(
                     f"the fleet in {connections.place} has tables of version {found}, and this Errands knows "
@@ -75,7 +75,9 @@ async def _version(connection: psycopg.AsyncConnection[Any], connections: Connec
     return None if row is None else int(row[0])
 
 
-async def _install(connection: psycopg.AsyncConnection[Any], connections: Connections) -> None:
+async def _install(
+    connection: psycopg.AsyncConnection[Any], connections: Connections, before: int | None
+) -> None:
     try:
         async with connection.transaction():
             await connection.execute("set local statement_timeout = '60s'")
@@ -97,11 +99,20 @@ async def _install(connection: psycopg.AsyncConnection[Any], connections: Connec
             for name in _FUNCTIONS:
                 await connection.execute(_read(name).encode())
     except errors.InsufficientPrivilege as error:
-        raise FleetError(
+        raise FleetError(_cannot_install(connections, before)) from error
+
+
+def _cannot_install(connections: Connections, before: int | None) -> str:
+    if before is None:
+        return (
             f"the role {connections.role!r} may not create the fleet's tables in {connections.place}; "
             "let the owner of the database join a host first, and then: "
             f"select fleet.grant_host('{connections.role}')"
-        ) from error
+        )
+    return (
+        f"the role {connections.role!r} may not upgrade the fleet's tables in {connections.place} "
+        f"from version {before} to {VERSION}; let the owner of the database join a host of this version first"
+    )
 
 
 async def _version_inside(connection: psycopg.AsyncConnection[Any]) -> int | None:
