@@ -58,7 +58,19 @@ def test_what_developers_type_in_any_language_asks_as_rarely() -> None:
     assert len(asking) <= 0.07 * len(day), asking
 
 
-@pytest.mark.parametrize("name", ["second_day_harmful.jsonl", "third_day_harmful.jsonl"])
+def test_what_agents_write_in_every_ecosystem_asks_as_rarely() -> None:
+    """Among them are 24 that talk to Docker, a cluster, a database or another host."""
+    day = lines("fourth_day.jsonl")
+    known = {*lines("agent_day.jsonl"), *lines("second_day.jsonl"), *lines("third_day.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 600
+    assert len(asking) <= MOST_QUESTIONS * len(day), asking
+
+
+@pytest.mark.parametrize(
+    "name", ["second_day_harmful.jsonl", "third_day_harmful.jsonl", "fourth_day_harmful.jsonl"]
+)
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
     harmful = lines(name)
 

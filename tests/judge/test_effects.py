@@ -124,3 +124,27 @@ def test_an_everyday_ps_shows_no_environment_and_is_auto(line: str, tmp_path: Pa
         sleeper.kill()
         sleeper.wait()
     assert verdict(line, tmp_path) == "auto"
+
+
+@pytest.mark.parametrize("line", ["date -d 'TZ=\"{}\" now'", "find . -newermt 'TZ=\":{}\" now'"])
+def test_a_date_whose_time_zone_is_any_file_is_not_auto(line: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    line = line.format(tmp_path / "fifo")
+    with pytest.raises(subprocess.TimeoutExpired):  # it waits for somebody to write into the file
+        subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, timeout=2, check=False)
+
+    assert verdict(line, tmp_path) != "auto"
+    assert verdict("date -d 'TZ=\"Europe/Berlin\" 2024-01-01'", tmp_path) == "auto"
+
+
+def test_nohup_writes_a_file_if_it_has_a_terminal(tmp_path: Path) -> None:
+    leader, terminal = os.openpty()
+    try:
+        streams = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
+        subprocess.run(["nohup", "pwd"], cwd=tmp_path, check=True, timeout=20, **streams)
+    finally:
+        os.close(leader)
+        os.close(terminal)
+
+    assert (tmp_path / "nohup.out").exists()
+    assert verdict("nohup pwd", tmp_path) == "contained"

@@ -166,6 +166,8 @@ class _Case:
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
             piping = line.steps[at - 1] if step.before == "|" else None
             if is_word(step.words[:1], "cd"):
+                if at + 1 == len(line.steps) and not piped and _goes_nowhere(step):
+                    continue
                 moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
                 others = _distinct(others + places)
                 places = _distinct(moved + (places if step.before == "||" else []))
@@ -388,6 +390,13 @@ class _Case:
                 self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
                     self._name_harm(step.words, workspace)
+
+
+def _goes_nowhere(step: Step) -> bool:
+    """Return whether this is only a `cd` to a known place, which has no effect at the end of a line."""
+    words = step.words[1:]
+    is_known = len(words) == 1 and not words[0].pattern and not words[0].text.startswith("-")
+    return is_known and not step.assignments and not step.redirections
 
 
 def _is_tester(name: str) -> bool:

@@ -15,7 +15,8 @@ _NAMING = regex(r"--(?:include|exclude|exclude-dir)=")
 _ANCHORED = regex(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
 _CLIMBING = regex(r"[*?\[].*/\.\.(?:/|$)")
 _ONE_VARIABLE = regex(
-    r'"?\$(?:\{\w+\}|\w+|\{\w+:-[\w./-]+\}|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
+    r'"?(?:python|pip|ruby|node|php|go|gcc|clang)?'  # and its version
+    r'\$(?:\{\w+\}|\w+|\{\w+:-[\w./-]+\}|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
 )
 
 

@@ -7,10 +7,12 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
+from math import inf
 from pathlib import Path
 
 from errands.judge.judge import judge
@@ -20,6 +22,8 @@ from tests.fuzz.traced.machine import Machine, missing
 from tests.judge.fake_workspace import FakeWorkspace
 
 LINES, SEED, PIECE, BATCH = 1_000_000, 1, 10_000, 250
+
+Passing = tuple[dict[str, str], int, list[str]]
 
 
 @dataclass
@@ -31,7 +35,10 @@ class Findings:
     raised: list[str] = field(default_factory=list)
 
 
-def passing(directories: frozenset[str], seed: int, count: int) -> tuple[dict[str, str], int, list[str]]:
+Said = Callable[[Findings], None]
+
+
+def passing(directories: frozenset[str], seed: int, count: int) -> Passing:
     """Judge lines; return one of each shape that only reads, how many passed, and what raised an error."""
     here = FakeWorkspace(directories=directories)
     chosen: dict[str, str] = {}
@@ -58,24 +65,37 @@ def tried(machine: Machine, lines: Sequence[str]) -> dict[str, list[str]]:
     return bad
 
 
-def fuzz(place: Path, *, count: int, seed: int, at_once: int) -> Findings:
-    """Judge `count` lines, and run one of each shape of those that pass."""
+def fuzz(
+    place: Path, *, count: int, seed: int, at_once: int, within: float = inf, on_piece: Said = lambda _: None
+) -> Findings:
+    """Judge `count` lines, and run one of each shape of those that pass.
+
+    After `within` seconds no other piece is begun; what was judged by then is still run.
+    """
     machine, findings, known = Machine(place), Findings(), set[str]()
+    sizes = [min(PIECE, count - at) for at in range(0, count, PIECE)]
+    pieces = iter([(seed * 1_000_003 + number, size) for number, size in enumerate(sizes)])
+    end = time.monotonic() + within
     with ProcessPoolExecutor(at_once) as pool:
-        pieces = [min(PIECE, count - at) for at in range(0, count, PIECE)]
-        seeds = [seed * 1_000_003 + number for number in range(len(pieces))]
-        judged = pool.map(passing, [machine.directories] * len(pieces), seeds, pieces)
-        running = []
-        for size, (chosen, passed, raised) in zip(pieces, judged, strict=True):
+
+        def begin(most: int) -> deque[tuple[int, Future[Passing]]]:
+            chosen = islice(pieces, most) if time.monotonic() < end else ()
+            return deque((each[1], pool.submit(passing, machine.directories, *each)) for each in chosen)
+
+        judging = begin(at_once)
+        while judging:
+            size, piece = judging.popleft()
+            chosen, passed, raised = piece.result()
+            judging += begin(1)
             findings.judged += size
             findings.auto += passed
             findings.raised += raised
             new = [line for each, line in chosen.items() if each not in known]
             known.update(chosen)
             findings.ran += len(new)
-            running += [pool.submit(tried, machine, each) for each in _batches(new)]
-        for each in running:
-            findings.bad.update(each.result())
+            for bad in pool.map(tried, repeat(machine), _batches(new)):
+                findings.bad.update(bad)
+            on_piece(findings)
     return findings
 
 
@@ -91,7 +111,14 @@ def main() -> int:
         return 1
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as place:
-        findings = fuzz(Path(place), count=arguments.count, seed=arguments.seed, at_once=os.cpu_count() or 1)
+        findings = fuzz(
+            Path(place),
+            count=arguments.count,
+            seed=arguments.seed,
+            at_once=os.cpu_count() or 1,
+            within=arguments.within,
+            on_piece=_say,
+        )
     took = time.monotonic() - began
     print(f"{findings.judged:,} lines of seed {arguments.seed} in {took:.0f} s: {findings.auto:,} only read;")
     print(f"{findings.ran:8,} of them, one of each shape, ran under the tracer")
@@ -104,10 +131,16 @@ def main() -> int:
     return 1 if findings.bad or findings.raised else 0
 
 
+def _say(findings: Findings) -> None:
+    if findings.judged % 100_000 < PIECE:
+        print(f"... {findings.judged:,} judged, {findings.ran:,} ran, {len(findings.bad)} bad", flush=True)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.traced", description=__doc__)
     parser.add_argument("--count", type=int, default=LINES, help=f"how many lines (default {LINES:,})")
     parser.add_argument("--seed", type=int, default=SEED, help=f"draws the same ones again (default {SEED})")
+    parser.add_argument("--within", type=float, default=inf, help="judge no more after so many seconds")
     return parser.parse_args()
 
 

@@ -162,9 +162,12 @@ def test_a_wildcard_that_could_match_a_secret_is_asked_about(word: str) -> None:
     assert reasons_for(("cat", Glob(word)), PLACE)
 
 
-@pytest.mark.parametrize(
-    "word", ["src/*.py", "docs/*.md", "src/test_*.py", "conf/*.json", "src/[ab].py", "./*.txt"]
-)
+@pytest.mark.parametrize("word", ["conf/*.json", "conf/*.yml", "docs/*", "conf/s*.toml", "config.*"])
+def test_a_wildcard_for_many_files_is_read_in_a_sandbox(word: str) -> None:
+    assert [reason.kind for reason in reasons_for(("cat", Glob(word)), PLACE)] == ["glob"]
+
+
+@pytest.mark.parametrize("word", ["src/*.py", "docs/*.md", "src/test_*.py", "src/[ab].py", "./*.txt"])
 def test_any_other_wildcard_is_not(word: str) -> None:
     assert reasons_for(("cat", Glob(word)), PLACE) == ()
 

@@ -151,7 +151,10 @@ def danger(setting: Setting) -> str | None:
     """Return why a repository with this setting is not trusted; None if the setting is harmless."""
     generic = f"{setting.section}.{'*.' if setting.middle else ''}{setting.key}"
     harmless = generic in _HARMLESS or setting.section in _HARMLESS_SECTIONS
-    if harmless and not (setting.section == "format" and _SIGNATURE.search(setting.value)):
+    if harmless and not (
+        (setting.section == "format" and _SIGNATURE.search(setting.value))
+        or (setting.key == "sort" and "signature" in setting.value.lower())
+    ):
         return None
     match setting.section:
         case "alias" if not setting.value.startswith("!"):

@@ -29,7 +29,7 @@ FAMILIES = {
         """,
         "text": """
             sort uniq cut tr paste join rev fold fmt expand unexpand column colrm pr shuf tsort numfmt seq
-            bc factor look ts
+            bc factor look
         """,
         "search": "grep egrep fgrep rg fd fdfind whereis which type locate",
         "sed": "sed gsed",
@@ -60,7 +60,9 @@ VERSIONS = {
     for names, words in {
         "node deno bun": "--version -v",
         "npm npx": "--version -v",
-        "ruby gem php perl lua luajit julia ghc swift elixir Rscript R": "--version -v",
+        "ruby gem php perl lua luajit julia elixir": "--version -v",
+        # With `-v` these run what they read, or a file of that name.
+        "ghc swift Rscript R": "--version",
         "java javac": "--version -version",
         "gcc g++ cc c++ clang clang++ gfortran": "--version -v -dumpversion -dumpmachine",
         "as cmake ninja ocaml swiftc": "--version",

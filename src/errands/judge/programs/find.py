@@ -82,7 +82,7 @@ def reasons_for_find(words: tuple[str, ...], workspace: Workspace) -> Reasons:
             reasons += ask(whole, "secret")
     while rest:
         word = rest.pop(0)
-        kind = "TEXT" if _NEWER.fullmatch(word) and word.endswith("t") else _WITH_VALUE.get(word)
+        kind = "DATE" if _NEWER.fullmatch(word) and word.endswith("t") else _WITH_VALUE.get(word)
         if kind is None and _NEWER.fullmatch(word):
             kind = "LOOK"
         if isinstance(word, Glob):

@@ -145,6 +145,10 @@ def _compares(usage: Usage, workspace: Workspace) -> Reasons:
     directories = [word for word in usage.operands if workspace.is_directory(word)]
     if directories and (usage.has("--no-index") or len(directories) > 1):
         reasons += ask(f"may show every line of every file in {directories[0]}", "secret")
+    if usage.has("--no-index") and not all(
+        "." in word.rpartition("/")[2].strip(".") for word in usage.operands
+    ):
+        reasons += ask("may compare all files of two directories, those with secrets too", "option")
     return reasons or _shows("READ")(usage, workspace)
 
 
@@ -317,7 +321,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         "TEXT...",
     ),
     "shortlog": _git(
-        COMMITS + " -s --summary -n --numbered -e --email -c --committer -w[=TEXT] --group==TEXT",
+        COMMITS + " -s --summary -n --numbered -e --email -c --committer -w[=TEXT] --group==KEY",
         "TEXT...",
         refused=REFUSED,
     ),
@@ -325,7 +329,10 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     "stash": {
         "list": _LOG,
         "show": _git(
-            DIFF + " --include-untracked --only-untracked --no-include-untracked", "TEXT", refused=REFUSED
+            DIFF + " --include-untracked --only-untracked --no-include-untracked",
+            "TEXT",
+            refused=REFUSED,
+            check=_shows("READ"),
         ),
     },
     "remote": {"": _git(), "-v": _git(), "--verbose": _git(), "get-url": _git("--push --all", "TEXT")},

@@ -73,7 +73,7 @@ LOG = f"""
 
 # Options of the subcommands that list references.
 REFERENCES = f"""
---contains[=TEXT] --no-contains[=TEXT] --merged[=TEXT] --no-merged[=TEXT] --points-at=TEXT --sort=TEXT
+--contains[=TEXT] --no-contains[=TEXT] --merged[=TEXT] --no-merged[=TEXT] --points-at=TEXT --sort=KEY
 --format=FORMAT {COLOUR} --column[=TEXT] --no-column -i --ignore-case --omit-empty
 """
 

@@ -24,6 +24,11 @@ def _not_a_whole_home(usage: Usage, workspace: Workspace) -> Reasons:
     return _not_the_whole_disk(usage, workspace) if usage.has("-R", "--recursive") else ()
 
 
+def _not_every_directory(usage: Usage, workspace: Workspace) -> Reasons:
+    is_short = usage.has("-s", "--summarize", "-d", "--max-depth")
+    return () if is_short else _not_the_whole_disk(usage, workspace)
+
+
 _LS = Program(
     options="""
     -a --all -A --almost-all --author -b --escape --block-size=SIZE -B --ignore-backups -c -C --color[=WHEN]
@@ -146,6 +151,7 @@ PROGRAMS: dict[str, Entry] = {
         """,
         operands="LOOK...",
         refused={"--files0-from -X --exclude-from": "reads names from a file"},
+        check=_not_every_directory,
     ),
     "df": Program(
         options="""

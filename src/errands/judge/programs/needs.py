@@ -11,7 +11,7 @@ WRITERS = frozenset(
 # Programs that need a network, a service or a person, whatever they are asked for.
 ALWAYS = frozenset(
     """docker podman nerdctl docker-compose less more most ed ex vi vim nvim nano emacs pico code xdg-open
-    open uvicorn gunicorn hypercorn daphne flask twine ssh-agent tmux screen yes gio systemd-run brew ngrok
+    open uvicorn gunicorn hypercorn daphne twine ssh-agent tmux screen yes gio systemd-run brew ngrok
     ollama uvx pipx errands claude codex gemini opencode aider goose cursor-agent notify-send xclip xsel
     wl-copy wl-paste pbcopy pbpaste nodemon serve http-server live-server tailscale cloudflared adb
     setpriv unshare nsenter runuser chroot wall secret-tool security pass at batch""".split()
@@ -22,7 +22,8 @@ TYPICAL = frozenset(
     """tsc tsx ts-node eslint prettier biome jest vitest mocha ava tap nyc c8 playwright cypress webpack vite
     rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss postcss
     sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack storybook lint-staged
-    commitlint markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently""".split()
+    commitlint size-limit publint attw api-extractor oxlint xo standard jscpd cspell dprint
+    markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently""".split()
 )
 READING_GIT = frozenset(
     """annotate blame cat-file check-attr check-ignore check-ref-format cherry count-objects describe diff
@@ -64,6 +65,7 @@ _SUBCOMMANDS = {
     ),
     "python": "http.server ensurepip runserver errands",
     "pytest": "--pastebin",
+    "flask": "run",
     "rails": "server s db:drop db:reset",
     "playwright": "install",
 }  # fmt: skip
@@ -72,6 +74,7 @@ _RUNNING = frozenset("uv poetry pipenv pdm rye bundle".split())
 # How many words of these may name what they do.
 _DEEP = {
     **dict.fromkeys("npm pnpm yarn bun make gmake just task rake ninja ant invoke inv tox nox".split(), 3),
+    "flask": 3,
     **dict.fromkeys("python go mvn mvnw gradle gradlew rails".split(), 2),
 }
 _DRY = frozenset(("-n", "--dry-run", "--just-print", "--recon"))

@@ -76,6 +76,11 @@ _fixed = tuple(name for name in NAMES if not is_wild(name[1:]))
 _BRACES = regex(r"(?s)(.*?)\{(.*)\}(.*)")
 # A beginning that says nothing about the name.
 _OPEN = regex(r"(\[[^]]*\]|\?)?\*")
+# All files of a kind among which there are often some with secrets: `*.yml`, `config.*`.
+_TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|properties|php)$|[^.*?\[]*\.\*$")
+# A pattern for many files, which was not written to find one that has secrets.
+_BROAD = regex(r"[^.*?\[]{0,2}\*(?:\.\w+)?$|[^.*?\[]+\.\*$")
+_MAY_MATCH = "which may match a file with secrets"
 _VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
 _HOME = regex(r"/(home|Users)/[^/]+/")
 
@@ -143,6 +148,13 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
     return None
 
 
+def is_only_possible(word: str, said: str) -> bool:
+    """Return whether an objection is that a pattern for many files may also match one with secrets."""
+    return (
+        isinstance(word, Glob) and said.endswith(_MAY_MATCH) and bool(_BROAD.match(word.rpartition("/")[2]))
+    )
+
+
 def may_name_secret(pattern: str) -> bool:
     """Return whether a pattern whose wildcards match a leading dot could match a known secret file."""
     # Some programs know alternatives in braces.
@@ -152,7 +164,7 @@ def may_name_secret(pattern: str) -> bool:
             return True
         return any(may_name_secret(before + choice + after) for choice in choices.split(","))
     # A backslash makes the next letter literal.
-    name = pattern.replace("\\", "").lower().rpartition("/")[2]
+    name = pattern.replace("\\", "").casefold().rpartition("/")[2]
     if not is_wild(name):
         return is_secret_name(name)
     names = _fixed if _OPEN.match(name) else _anchored
@@ -199,7 +211,7 @@ def _joined(word: str, workspace: Workspace) -> str:
 
 
 def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
-    parts = tuple(part.lower() for part in path.split("/")[1:] if part)
+    parts = tuple(part.casefold() for part in path.split("/")[1:] if part)
     if not parts:
         return None
     top = parts[0]
@@ -224,7 +236,9 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     # A search over `src/*` sees what a search through `src` sees.
     names = _fixed if _OPEN.match(name) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
-        return f"reads {word}, which may match a file with secrets"
+        return f"reads {word}, {_MAY_MATCH}"
+    if use == "READ" and _TELLING_ENDING.match(name):
+        return f"reads {word}, {_MAY_MATCH}"
     return None
 
 
@@ -269,7 +283,7 @@ def _alike(part: str, pattern: str, *, wild: bool) -> bool:
 def _holds_secrets(path: str, home: str) -> bool:
     if path == "/" or is_within(home, path):
         return True
-    lowered = path.lower()
+    lowered = path.casefold()
     if lowered.split("/")[1] in ("proc", "sys", "dev", "home", "users", "root") and lowered.count("/") < 3:
         return True
     parts = tuple(lowered.split("/")[1:])
@@ -277,5 +291,5 @@ def _holds_secrets(path: str, home: str) -> bool:
         return True
     if not is_within(path, home):
         return False
-    inner = tuple(path.removeprefix(home).lower().strip("/").split("/"))
+    inner = tuple(path.removeprefix(home).casefold().strip("/").split("/"))
     return any(len(inner) < len(place) and place[: len(inner)] == inner for place in _places)

@@ -34,9 +34,12 @@ def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
         return ()
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
     found = [objection_to_recursion(place, workspace) for place in places]
-    if not usage.has("--no-dereference", "-q", "--brief"):
+    if usage.has("-q", "--brief"):
+        return ask_each(found, "secret")
+    if not usage.has("--no-dereference"):
         found += [objection_to_following(place, workspace) for place in places]
-    return ask_each(found, "secret")
+    secret = ask_each(found, "secret")
+    return secret or ask("shows the lines that differ in all files, those with secrets too", "option")
 
 
 _ENCODE = Program(

@@ -36,6 +36,7 @@ _CLASSES = {
 }  # fmt: skip
 _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
 _LONGEST_PATTERN = 200
+_REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
 _WIDEST = 20  # lines of context that still show a place and not a file
 
 
@@ -110,7 +111,9 @@ def copies_all(usage: Usage) -> Reasons:
     patterns = usage.values("-e", "--regexp") or usage.operands[:1]
     fixed = usage.has("-F", "--fixed-strings")
     shows_rest = usage.has("-v", "--invert-match", "-z", "--null-data", "--passthru", "--passthrough")
-    shows_rest = shows_rest or usage.has("-f", "--file", "-U", "--multiline", "-W", "--function-context")
+    shows_rest = shows_rest or usage.has("-f", "--file", "-W", "--function-context")
+    is_multiline = usage.has("-U", "--multiline", "--multiline-dotall")
+    shows_rest = shows_rest or (is_multiline and any(_REPEATS.search(each) for each in patterns))
     wide = usage.values(*"-A -B -C --after-context --before-context --context".split())
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
     if (

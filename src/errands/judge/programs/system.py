@@ -296,7 +296,7 @@ PROGRAMS: dict[str, Entry] = {
         options="-a --all -b --bytes -J --json -n --noheadings -P --pairs -r --raw -o=TEXT -h -V"
     ),
     "lsusb": Program(options="-v --verbose -t --tree -s=TEXT -d=TEXT -V"),
-    "lspci": Program(options="-m -n -t -v -k -x -D -P -s=TEXT -d=TEXT"),
+    "lspci": Program(options="-m -n -t -v -k -D -P -s=TEXT -d=TEXT"),
     "lsmod": Program(),
     "findmnt": Program(
         options="-A --all -a --ascii -D --df -f --first-only -i --invert -J --json -l --list -n --noheadings "

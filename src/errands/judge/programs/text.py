@@ -122,5 +122,4 @@ PROGRAMS = {
         options="-a --alternative -d --alphanum -f --ignore-case -t=TEXT --terminate=TEXT -h -V",
         operands="TEXT READ",
     ),
-    "ts": Program(options="-r -s -i -m", operands="TEXT", helps=False),
 }

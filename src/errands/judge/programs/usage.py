@@ -4,8 +4,10 @@ The rules are those of GNU `getopt_long`: bundled flags, attached values, option
 rule is ours: an abbreviated long option is not recognised. The kinds of values and operands are:
 
 NUMBER COUNT SIZE     `5`, `-5`, `+5`, `1.5`; also `5k`; also `k` alone
-TEXT PATTERN DATE     anything: it is only compared, printed or computed with
+TEXT PATTERN          anything: it is only compared, printed or computed with
+DATE                  a date; GNU programs read a time zone in it from any file that it names
 FORMAT                a format of git; one that checks signatures runs a program
+KEY                   what git sorts or groups by; a signature is checked by a program, too
 a|b|c                 one of these words (or NUMBER|a: a number or a word)
 READ                  a file whose content is shown
 SEARCH                a file or directory whose content is searched
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlisted
 from errands.judge.programs.globs import Glob
-from errands.judge.programs.places import is_inside, objection_to_place
+from errands.judge.programs.places import is_inside, is_only_possible, objection_to_place
 from errands.model.text.regex import regex
 from errands.model.verdict import Reason
 
@@ -30,9 +32,12 @@ _NUMBER = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _COUNT = regex(r"[+-]?(0x[0-9a-fA-F]+|\d+(\.\d*)?[A-Za-z]{0,3})")
 _SIZE = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
 _SIGNATURE = regex(r"%[-+ ]?G|%\(\*?signature")
+_SIGNATURE_KEY = regex(rf"(?s).*(?:{_SIGNATURE.pattern}|signature)")
 # Formats built into git; any other name comes from the configuration.
 _FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
-_FREE = frozenset({"TEXT", "PATTERN", "DATE"})
+_FREE = frozenset({"TEXT", "PATTERN"})
+# A zone in a date that is not the name of one of the system's.
+_ZONE_FILE = regex(r'(?s).*TZ="(?:[^"]*\.\.|:?[^A-Za-z0-9:<+-]|:[^A-Za-z])')
 # What a refused option does is a kind of reason of its own, if no sandbox makes up for it.
 _KINDS = {
     "names a program": "helper",
@@ -51,9 +56,19 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
         return None
     if kind in ("READ", "SEARCH", "LOOK"):
         said = objection_to_place(value, kind, workspace)
-        return None if said is None else Reason(text=said, kind="secret")
+        if said is None:
+            return None
+        # A sandbox shows nothing but the project, whose own files its work may read.
+        return Reason(text=said, kind="glob" if is_only_possible(value, said) else "secret")
     if kind == "FORMAT":
         return _objection_to_format(value)
+    if kind == "KEY":
+        is_checked = _SIGNATURE_KEY.match(value)
+        said = "git checks signatures for it, which runs a program"
+        return Reason(text=said, kind="program") if is_checked else None
+    if kind == "DATE":
+        is_file = _ZONE_FILE.match(value)
+        return Reason(text=f"a time zone may be any file: {value}", kind="secret") if is_file else None
     if kind == "INSIDE":
         inside = is_inside(value, workspace)
         return None if inside else Reason(text=f"{value} is outside the project", kind="script")

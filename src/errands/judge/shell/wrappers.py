@@ -68,10 +68,11 @@ class Prefix:
     joined: str = ""  # a pattern for options with their value in the same word
     value: str = r"[A-Za-z0-9.+-]+"
     operands: tuple[str, ...] = ()
+    writes: bool = False  # a file of its own, so it is judged, too
 
 
 _PREFIXES = {
-    "nohup": Prefix(),
+    "nohup": Prefix(writes=True),
     "time": Prefix(flags="-p"),
     "nice": Prefix(valued="-n --adjustment", joined=r"-n?[+-]?\d+|--adjustment=[+-]?\d+", value=r"[+-]?\d+"),
     "ionice": Prefix(
@@ -120,7 +121,7 @@ def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
         at += 1
     if wanted or at >= len(words):
         return _unknown(words, f"passes `{name}` nothing that can be analysed")
-    return Followed(steps=(Step(words=words[at:]),))
+    return Followed(steps=(Step(words=words[at:]),), itself=words[:1] if prefix.writes else ())
 
 
 _NAMELIKE = regex(r"[A-Za-z_./]")

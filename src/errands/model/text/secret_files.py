@@ -30,7 +30,7 @@ library/application?support/bravesoftware snap/firefox .jupyter/runtime .databri
 .config/pip .config/hcloud .config/scw .config/stripe .config/ngrok .config/.wrangler .config/turso .pulumi
 .fly .vercel .netlify .wrangler .cloudflared .ngrok2 .kaggle .huggingface .railway .supabase .minikube
 .gem/.mirror .nuget/nuget .pip .vnc .irssi .weechat .bash_sessions .zsh_sessions
-library/application?support/claude .config/errands.toml
+library/application?support/claude .config/errands.toml app/etc/env.php sites/default/settings.php
 """.split()
 
 # Names of single files that hold secrets.
@@ -46,7 +46,10 @@ id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_
 *.tfstate *.tfstate.* *.tfvars .*_history .*history *_history .history .lesshst .viminfo .xauthority
 .iceauthority *.rdp .dev.vars .dev.vars.* .prod.vars .condarc .sentryclirc
 .msmtprc .fetchmailrc .muttrc .mailrc .smbcredentials .hgrc .curlrc .wgetrc .lftprc
-errands.db errands.db-wal errands.db-shm
+errands.db errands.db-wal errands.db-shm krb5cc_* *.ccache ssh_host_*_key deploy_key* *_deploy_key
+private_key private-key private_key.* private-key.* privatekey privatekey.* *.privkey *.priv .creds .creds.*
+.secret_key .aider.conf.yml sentry.properties keystore.properties key.properties signing.properties
+secrets.properties secret.properties
 """.split()
 
 # Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
@@ -64,6 +67,13 @@ logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .
 database.yaml appsettings.json appsettings.*.json local.settings.json
 parameters.yml mongoid.yml pip.conf nuget.config nuget.config.* claude_desktop_config.json
 google-services.json googleservice-info.plist *firebase-adminsdk*.json *-key.json *_key.json kaggle.json
+api?key api?key.txt api?key.json api?keys.txt api?keys.json api?keys.y*ml api?keys.toml apikey apikey.txt
+apikey.json apikeys.txt apikeys.json creds creds.txt creds.json creds.y*ml creds.toml creds.ini secret?key
+secret?key.txt secret_key_base passwords passwords.json passwords.y*ml passwords.xlsx access?token
+access?token.txt access?token.json refresh?token refresh?token.txt refresh?token.json github?token
+github?token.txt token.pickle tokens.txt cookies.json cookie.txt oauth_creds.json oauth.json oauth2.json
+mnemonic.txt mnemonic *recovery?codes*.txt env.production env.prod env.staging env.development env.dev
+localsettings.php config.inc.php
 settings.local.json credentials.y*ml.enc connectionstrings.config *.publishsettings
 """.split()
 
@@ -86,7 +96,7 @@ _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a file of this name, in lower case, usually holds secrets."""
+    """Return whether a file of this name, without its case, usually holds secrets."""
     # The backup of a secret is a secret, too.
     kept = _BACKUP.sub("", name)
     return _holds_secret(name) or (kept != name and _holds_secret(kept))
@@ -113,7 +123,7 @@ def is_secret_path(path: str) -> bool:
     """Return whether a path leads to a file that usually holds secrets, or into a directory of them."""
     from fnmatch import fnmatchcase
 
-    parts = [part for part in path.lower().split("/") if part]
+    parts = [part for part in path.casefold().split("/") if part]
     if not parts:
         return False
     for start in range(len(parts)):
