@@ -6,6 +6,38 @@ from tests.proof.breakage import Breakage
 
 BREAKAGES = [
     Breakage(
+        "A2",
+        "git sorts by signatures, which another program checks",
+        file="judge/programs/git_options.py",
+        old="--sort=KEY",
+        new="--sort=TEXT",
+        test="fuzz/test_corpus.py::test_no_line_that_must_be_asked_about_passes",
+    ),
+    Breakage(
+        "A2",
+        "a date reads any file as its time zone",
+        file="judge/programs/usage.py",
+        old="is_file = _ZONE_FILE.match(value)",
+        new="is_file = False",
+        test="judge/test_effects.py::test_a_date_whose_time_zone_is_any_file_is_not_auto",
+    ),
+    Breakage(
+        "A2",
+        "nohup only reads",
+        file="judge/shell/wrappers.py",
+        old='"nohup": Prefix(writes=True)',
+        new='"nohup": Prefix()',
+        test="judge/test_effects.py::test_nohup_writes_a_file_if_it_has_a_terminal",
+    ),
+    Breakage(
+        "A2",
+        "all settings of a folder are shown, those with secrets too",
+        file="judge/programs/places.py",
+        old='if use == "READ" and _TELLING_ENDING.match(name):',
+        new="if False:",
+        test="judge/test_secret_effects.py::test_a_line_that_shows_a_secret_is_not_auto",
+    ),
+    Breakage(
         "A5",
         "a task that was rejected cannot be approved any more by a person in the chat or on Discord",
         file="frontends/tools/second_thoughts.py",
