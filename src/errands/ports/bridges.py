@@ -14,6 +14,7 @@ import socket
 
 from errands.model.record import fields, record
 from errands.ports.home import Home
+from errands.ports.own_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,9 +89,7 @@ def keep(place: str, bridge: Bridge) -> None:
             _remove(path, other)
     path = os.path.join(place, f"{bridge.pid}-{os.getpid()}.json")
     facts = {name: getattr(bridge, name) for name in fields(bridge)}
-    with open(os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(facts, file)
-    os.replace(f"{path}.new", path)
+    replace_file(path, json.dumps(facts).encode())
 
 
 def found(place: str, data: str, session: str = "") -> Sequence[Bridge]:

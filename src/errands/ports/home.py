@@ -13,7 +13,7 @@ import stat
 
 from errands.model.errors import HomeError
 from errands.model.record import record
-from errands.ports.own_file import open_file
+from errands.ports.own_file import open_file, replace_file
 from errands.ports.rundir import scratch_of
 
 TYPE_CHECKING = False
@@ -27,137 +27,61 @@ _LONGEST_UPTIME = 1e12  # seconds; a larger number is a damaged record
 _LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
+class _Name:
+    """The name of a file or folder in a home; of a home it is the whole path."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: Home, kind: object) -> str:
+        return f"{home.path}/{self._name}"
+
+
 @record
 class Home:
     path: str
 
-    @property
-    def store(self) -> str:
-        return f"{self.path}/errands.db"
-
-    @property
-    def runs(self) -> str:
-        return f"{self.path}/runs"
-
-    @property
-    def lock(self) -> str:
-        return f"{self.path}/lock"
-
-    @property
-    def bell(self) -> str:
-        return f"{self.path}/bell"
-
-    @property
-    def log(self) -> str:
-        return f"{self.path}/daemon.log"
-
-    @property
-    def spans(self) -> str:
-        """The cursor of the exporter: which runs have been exported."""
-        return f"{self.path}/spans"
-
-    @property
-    def sender(self) -> str:
-        """The lock of the process that delivers notices: there is one at a time."""
-        return f"{self.path}/sender.lock"
-
-    @property
-    def listener(self) -> str:
-        """The lock of the process that watches event sources: there is one at a time."""
-        return f"{self.path}/listener.lock"
-
-    @property
-    def chat(self) -> str:
-        """The folder of the chats: which was the last, and what each has shown."""
-        return f"{self.path}/chat"
-
-    def discord(self, channel: str) -> str:
-        """The file that says up to which message a Discord bot has handed on what people wrote."""
-        return f"{self.path}/discord/{channel}"
-
-    @property
-    def looked(self) -> str:
-        """The file with the time when a person last said that they have seen what failed."""
-        return f"{self.path}/looked"
-
-    @property
-    def mcp(self) -> str:
-        """The folder of the MCP server: its secrets, and calls that became tasks."""
-        return f"{self.path}/mcp"
-
-    @property
-    def metrics(self) -> str:
-        """The folder of the metrics server, with its token."""
-        return f"{self.path}/metrics"
-
-    @property
-    def web(self) -> str:
-        """The folder of the web server: its lock, its token, one-time codes and signed-in browsers."""
-        return f"{self.path}/web"
-
-    @property
-    def waiters(self) -> str:
-        """The folder with the locks of the processes that wait for an owner's notices."""
-        return f"{self.path}/attending"
-
-    @property
-    def gate(self) -> str:
-        """The lock that a conversation holds while it uses the model."""
-        return f"{self.path}/gate"
-
-    @property
-    def presence(self) -> str:
-        """The file whose time is when a person last typed something."""
-        return f"{self.path}/present"
-
-    @property
-    def session_cleanup(self) -> str:
-        """The lock of the process that deletes sessions at their backends: there is one at a time."""
-        return f"{self.path}/dropping"
+    store = _Name("errands.db")
+    runs = _Name("runs")
+    lock = _Name("lock")
+    bell = _Name("bell")
+    log = _Name("daemon.log")
+    # Locks of processes of which there is one at a time: the one that delivers notices, the one that watches
+    # event sources, the one that talks to the fleet, and the one that deletes sessions at their backends.
+    sender = _Name("sender.lock")
+    listener = _Name("listener.lock")
+    host = _Name("host.lock")
+    session_cleanup = _Name("dropping")
+    spans = _Name("spans")  # the cursor of the exporter: which runs have been exported
+    chat = _Name("chat")  # the folder of the chats: which was the last, and what each has shown
+    looked = _Name("looked")  # has the time when a person last said that they have seen what failed
+    mcp = _Name("mcp")  # the folder of the MCP server: its secrets, and calls that became tasks
+    metrics = _Name("metrics")  # the folder of the metrics server, with its token
+    web = _Name("web")  # of the web server: its lock, its token, one-time codes and signed-in browsers
+    waiters = _Name("attending")  # the locks of the processes that wait for an owner's notices
+    gate = _Name("gate")  # the lock that a conversation holds while it uses the model
+    presence = _Name("present")  # its time is when a person last typed something
+    fleet = _Name("fleet.json")  # which fleet this home belongs to; it may contain a password
+    guests = _Name("guests")  # a file for each run of another home that this host has
+    awaited = _Name("awaited")  # a file for each run that waits for tasks of other homes
+    fuse = _Name("fuse")  # the deadline of all runs that other hosts placed here
+    walls = _Name("walls")  # what was found out about sandboxes on this machine
+    homes = _Name("homes")  # the private home directories of sandboxes, one for each project
 
     @property
     def scratch(self) -> str:
         """The folder of the directories that what may only read can write to."""
         return os.path.dirname(scratch_of(self.run(""), 0))
 
-    @property
-    def fleet(self) -> str:
-        """The file that says which fleet this home belongs to; it may contain a password."""
-        return f"{self.path}/fleet.json"
-
-    @property
-    def guests(self) -> str:
-        """The folder with a file for each run of another home that this host has."""
-        return f"{self.path}/guests"
-
-    @property
-    def awaited(self) -> str:
-        """The folder with a file for each run that waits for tasks of other homes."""
-        return f"{self.path}/awaited"
-
-    @property
-    def host(self) -> str:
-        """The lock of the process that talks to the fleet: there is one at a time."""
-        return f"{self.path}/host.lock"
-
-    @property
-    def fuse(self) -> str:
-        """The file with the deadline of all runs that other hosts placed here."""
-        return f"{self.path}/fuse"
+    def discord(self, channel: str) -> str:
+        """The file that says up to which message a Discord bot has handed on what people wrote."""
+        return f"{self.path}/discord/{channel}"
 
     def agent(self, name: str) -> str:
         """The directory of an agent's own files."""
         return f"{self.path}/agents/{name}"
-
-    @property
-    def walls(self) -> str:
-        """What was found out about sandboxes on this machine."""
-        return f"{self.path}/walls"
-
-    @property
-    def homes(self) -> str:
-        """The private home directories of sandboxes, one for each project."""
-        return f"{self.path}/homes"
 
     def run(self, run_id: str) -> str:
         """The directory of a run."""
@@ -231,9 +155,7 @@ def boottime() -> float:
 
 def write_fuse(path: str, deadline: float) -> None:
     """Write until when runs of the fleet may go on, on the clock of `boottime`, in one step."""
-    with open(f"{path}.new", "w") as file:
-        file.write(f"{deadline:.3f}\n")
-    os.replace(f"{path}.new", path)
+    replace_file(path, b"%.3f\n" % deadline)
 
 
 def read_fuse(path: str) -> float | None:
@@ -256,10 +178,7 @@ def note_awaited(home: Home, run_id: str, tasks: tuple[str, ...]) -> None:
     import json
 
     os.makedirs(home.awaited, 0o700, exist_ok=True)
-    path = f"{home.awaited}/{run_id}"
-    with open(f"{path}.new", "w", encoding="utf-8") as file:
-        json.dump(tasks, file)
-    os.replace(f"{path}.new", path)
+    replace_file(f"{home.awaited}/{run_id}", json.dumps(tasks).encode())
 
 
 def daemon_pid(run_directory: str) -> int | None:

@@ -53,6 +53,18 @@ def open_own(path: str, flags: int) -> int:
         return open_file(path, flags | os.O_CREAT | os.O_EXCL)
 
 
+def replace_file(path: str, content: bytes) -> None:
+    """Write a file beside it and rename that, so that readers see the old content or the new."""
+    file = open_own(f"{path}.new", os.O_WRONLY)
+    try:
+        os.ftruncate(file, 0)
+        if os.write(file, content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    finally:
+        os.close(file)
+    os.replace(f"{path}.new", path)
+
+
 def is_own(path: str) -> bool:
     """Return whether a path names one of our files, and not what a task put in its place."""
     try:

@@ -24,7 +24,7 @@ import errno
 import os
 import stat
 
-from errands.ports.own_file import open_file, open_own
+from errands.ports.own_file import open_file, open_own, replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def keep_log(directory: str, *, attempt: int) -> None:
 def renew_log(directory: str, header: bytes) -> None:
     """Replace the log of a run that has not begun, if that is possible: its shim does so, too."""
     try:
-        _replace(f"{directory}/{LOG}", header)
+        replace_file(f"{directory}/{LOG}", header)
     except OSError:
         pass
 
@@ -288,20 +288,9 @@ def last_output(directory: str) -> float | None:
 def write_progress(directory: str, text: bytes) -> None:
     """Replace the progress that is shown, unless the disk is full."""
     try:
-        _replace(f"{directory}/{PROGRESS}", text + b"\n")
+        replace_file(f"{directory}/{PROGRESS}", text + b"\n")
     except OSError:
         pass
-
-
-def _replace(path: str, content: bytes) -> None:
-    """Write a file beside it and rename that, so that readers see the old content or the new."""
-    file = open_own(f"{path}.new", os.O_WRONLY)
-    try:
-        os.ftruncate(file, 0)
-        os.write(file, content)
-    finally:
-        os.close(file)
-    os.replace(f"{path}.new", path)
 
 
 def _read(path: str, most: int) -> bytes:
@@ -343,7 +332,7 @@ def write_wait(directory: str, *, total: float, since: float, last: float) -> No
 
     All of them are on the monotonic clock.
     """
-    _replace(f"{directory}/{WAIT}", b"%.3f %.3f %.3f" % (total, since, last))
+    replace_file(f"{directory}/{WAIT}", b"%.3f %.3f %.3f" % (total, since, last))
 
 
 def waited(directory: str, *, now: float) -> tuple[float, float]:
@@ -371,7 +360,7 @@ def forget_wait(directory: str) -> None:
 
 def want_pause(directory: str, wanted: bool) -> None:
     """Write whether a run should be paused; its shim looks when it is told to, and at its start."""
-    _replace(f"{directory}/{PAUSE}", b"1" if wanted else b"0")
+    replace_file(f"{directory}/{PAUSE}", b"1" if wanted else b"0")
 
 
 def pause_wanted(directory: str) -> bool | None:

@@ -13,13 +13,26 @@ from datetime import UTC, datetime, timedelta
 
 from errands.model.errors import BadValue
 from errands.model.record import evolve, record
+from errands.ports.own_file import replace_file
 from errands.telemetry import settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol
 
-    from errands.ports.spans import Spans
+    from errands.model.span import Span
+    from errands.ports.store.retention import Traced
+
+    class Spans(Protocol):
+        """The places of runs as the store has them, and the spans of each."""
+
+        def traced(self, *, after: int, among: Sequence[int], limit: int) -> list[Traced]: ...
+        def last_place(self, *, by: datetime | None = None) -> int: ...
+        def live_places(self) -> list[int]: ...
+
+        def spans(self, run_id: str) -> list[Span]:
+            """Return the spans of one run; none when it is gone."""
 
 
 _MARGIN = timedelta(seconds=5)  # transactions are not committed in the order in which they began
@@ -77,9 +90,5 @@ def read(path: str, spans: Spans) -> Cursor:
 
 
 def write(path: str, cursor: Cursor) -> None:
-    draft = f"{path}.new"
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(
-            {"place": cursor.place, "run": cursor.run, "at": cursor.at.isoformat(), "open": cursor.open}, file
-        )
-    os.replace(draft, path)
+    values = {"place": cursor.place, "run": cursor.run, "at": cursor.at.isoformat(), "open": cursor.open}
+    replace_file(path, json.dumps(values).encode())

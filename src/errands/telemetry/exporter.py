@@ -1,29 +1,35 @@
 """The exporter: sends the spans of runs that have ended, and advances the cursor.
 
-What the collector does not accept now is sent later; what it rejects for good is skipped, and logged.
+They are sent as OTLP, in its JSON encoding. What the collector does not accept now is sent later; what it
+rejects for good is skipped, and logged.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import errands
 from errands import http
 from errands.model.errors import StoreError
 from errands.model.record import evolve
 from errands.model.span import Span
 from errands.telemetry import cursor as cursors
-from errands.telemetry.otlp import request
 from errands.telemetry.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.spans import Spans
+    from errands.telemetry.cursor import Spans
 
 RUNS = 200  # in one request
 _TEMPORARY = (408, 429, 502, 503, 504)
 _LONGEST = 60.0  # seconds between two tries
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INTERNAL, _FAILED = 1, 2  # the kind of a span, and its status
 _LOG = logging.getLogger("errands.telemetry")
 
 
@@ -77,3 +83,55 @@ class Exporter:
         if response.code >= 300:
             said = response.body[:2000].decode("utf-8", "replace")
             _LOG.error("%s refuses %d spans: %d %s", url, len(spans), response.code, said)
+
+
+def request(spans: Sequence[Span], resource: Mapping[str, str]) -> bytes:
+    """Encode ended spans as the body of one request."""
+    scope = {"name": "errands", "version": errands.__version__}
+    written = [_span(each) for each in spans if each.ended_at is not None]
+    body = {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": _attributes(resource)},
+                "scopeSpans": [{"scope": scope, "spans": written}],
+            }
+        ]
+    }
+    return json.dumps(body).encode()
+
+
+def _span(span: Span) -> dict[str, Any]:
+    assert span.ended_at is not None
+    return {
+        "traceId": span.place.trace_id,
+        "spanId": span.place.span_id,
+        **({"parentSpanId": span.parent_id} if span.parent_id else {}),
+        "name": span.name,
+        "kind": _INTERNAL,
+        "startTimeUnixNano": _nanoseconds(span.started_at),
+        # A clock that was set back in between must not make a span end before it began.
+        "endTimeUnixNano": _nanoseconds(max(span.ended_at, span.started_at)),
+        "attributes": _attributes(span.attributes),
+        "links": [{"traceId": each.trace_id, "spanId": each.span_id} for each in span.links],
+        "status": {} if span.error is None else {"code": _FAILED, "message": span.error},
+    }
+
+
+def _nanoseconds(moment: datetime) -> str:
+    return str((moment - _EPOCH) // timedelta(microseconds=1) * 1000)
+
+
+def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": _value(value)} for name, value in values.items()]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"boolValue": value}
+        case int():
+            return {"intValue": str(value)}
+        case float():
+            return {"doubleValue": value}
+        case _:
+            return {"stringValue": str(value)}

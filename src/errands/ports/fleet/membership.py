@@ -6,6 +6,7 @@ import os
 
 from errands.model.errors import BadValue, HomeError
 from errands.model.record import fields, record
+from errands.ports.own_file import replace_file
 
 
 @record
@@ -55,9 +56,4 @@ def write(path: str, membership: Membership) -> None:
     from errands.model.text.json_text import plain_text
 
     values = {name: getattr(membership, name) for name in fields(membership)}
-    new = f"{path}.new"
-    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(file, "w", encoding="utf-8") as text:
-        os.fchmod(file, 0o600)
-        text.write(plain_text({**values, "labels": list(membership.labels)}) + "\n")
-    os.replace(new, path)
+    replace_file(path, (plain_text({**values, "labels": list(membership.labels)}) + "\n").encode())

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from errands.model.record import evolve, record
+from errands.model.record import evolve, fields, record
 from errands.ports import rundir
-from errands.ports.own_file import open_file
+from errands.ports.own_file import open_file, replace_file
 
 _WORD = "placed"
 _MOST = 1 << 20
@@ -47,27 +47,14 @@ def read(directory: str) -> Placement | None:
     found = rundir.fields_of(rest)
     if word != _WORD or not found.get("attempt", "").isdecimal():
         return None
-    texts = {name: found.get(name, "") for name in ("host", "asked", "asked_on", "digest", "reported")}
+    texts = {name: found.get(name, "") for name in fields(Placement)[1:]}
     return Placement(attempt=int(found["attempt"]), **texts)
 
 
 def write(directory: str, placement: Placement) -> None:
     """Replace the placement of a run."""
-    facts: dict[str, str | int] = {
-        "attempt": placement.attempt,
-        "host": placement.host,
-        "asked": placement.asked,
-        "asked_on": placement.asked_on,
-        "digest": placement.digest,
-        "reported": placement.reported,
-    }
-    path = f"{directory}/{rundir.PLACEMENT}"
-    file = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        os.write(file, rundir.record_line(_WORD, facts))
-    finally:
-        os.close(file)
-    os.replace(f"{path}.new", path)
+    facts = {name: getattr(placement, name) for name in fields(placement)}
+    replace_file(f"{directory}/{rundir.PLACEMENT}", rundir.record_line(_WORD, facts))
 
 
 def begin(directory: str, *, attempt: int) -> None:
