@@ -39,32 +39,17 @@ if TYPE_CHECKING:
     ): ...
 
 else:
-
-    def _rare_rows():
-        from errands.stores.sqlite.transitions import TransitionRows
-
-        yield TransitionRows
-        from errands.stores.sqlite.notices import NoticeRows
-
-        yield NoticeRows
-        from errands.stores.sqlite.sessions import SessionRows
-
-        yield SessionRows
-        from errands.stores.sqlite.approvals import ApprovalRows
-
-        yield ApprovalRows
-        from errands.stores.sqlite.queue import QueueRows
-
-        yield QueueRows
-        from errands.stores.sqlite.retention import RetentionRows
-
-        yield RetentionRows
-        from errands.stores.sqlite.schedules import ScheduleRows
-
-        yield ScheduleRows
-        from errands.stores.sqlite.reports import ReportRows
-
-        yield ReportRows
+    # The module and the class of each part, in the order in which they are searched.
+    _RARE = {
+        "transitions": "TransitionRows",
+        "notices": "NoticeRows",
+        "sessions": "SessionRows",
+        "approvals": "ApprovalRows",
+        "queue": "QueueRows",
+        "retention": "RetentionRows",
+        "schedules": "ScheduleRows",
+        "reports": "ReportRows",
+    }
 
     class RareRows(Table):
         """Methods that most commands never call, added to the store when the first one is called.
@@ -73,7 +58,8 @@ else:
         """
 
         def __getattr__(self, name):
-            for rows in _rare_rows():
+            for module, part in _RARE.items():
+                rows = getattr(__import__(f"errands.stores.sqlite.{module}", fromlist=[part]), part)
                 if hasattr(rows, name):
                     setattr(type(self), name, getattr(rows, name))
                     return getattr(self, name)
