@@ -19,8 +19,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from errands.agents.builtin.conversation import Conversation, dumped
-from errands.agents.builtin.fork_copy import copied
+from errands.agents.builtin.conversation import Conversation, copied, dumped
 from errands.model.agent.fork import LONGEST_RESULT, MOST_TOKENS, PREAMBLE, tokens
 from errands.testing.agent_context import RecordingContext
 from tests.agents.builtin_stage import Stage, call, stage

@@ -344,9 +344,9 @@ BREAKAGES = [
     Breakage(
         "S18",
         "OpenCode is not asked whether it still has the session of a resume",
-        file="agents/opencode/session_lookup.py",
-        old="    return False\n",
-        new="    return True\n",
+        file="agents/opencode/agent.py",
+        old="        except SessionGone:\n            continue\n",
+        new="        except SessionGone:\n            pass\n",
         test="clients/test_opencode_agents.py::test_a_session_that_the_server_lost",
     ),
 ]

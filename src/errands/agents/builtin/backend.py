@@ -26,13 +26,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from errands.agents.builtin.background import INSTRUCTIONS
-from errands.agents.builtin.conversation import Conversation, dumped
-from errands.agents.builtin.fork_copy import copied, single
+from errands.agents.builtin.conversation import Conversation, copied, dumped, single
 from errands.agents.builtin.guarded_tools import GuardedTools, approvals
 from errands.agents.builtin.models import has_provider, model
 from errands.agents.builtin.request_hooks import RequestHooks
-from errands.agents.builtin.toolbox import chosen
+from errands.agents.builtin.toolbox import INSTRUCTIONS, chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
 from errands.agents.session_log import check_settings, forked
 from errands.model.errors import AgentError, BudgetExceeded

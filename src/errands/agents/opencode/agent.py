@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from errands.agents.opencode.host import Host
 from errands.agents.opencode.server import Server
-from errands.agents.opencode.session_lookup import has_session
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished, sent_by
 from errands.agents.opencode.turn_account import entries
 from errands.agents.session_log import INTERRUPTED, check_settings, forked
 from errands.http import HttpError
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
+from errands.ports import bridges
 from errands.ports.agent import Answer
 from errands.ports.bridges import SESSION
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 POLL = 5.0  # seconds until an end is found whose event was missed
 PATIENCE = 300.0  # seconds without a sign of life from the model
+ANSWERING = 5.0  # seconds for a server to say whether it has a session: a person waits for it
 STOPPING = 10.0  # seconds for a session to come to rest
 
 # These only read, inside the project: OpenCode itself asks before they leave it.
@@ -148,7 +151,20 @@ class OpenCode:
 
     def knows(self, session: str, environ: Mapping[str, str], *, is_own: bool) -> bool:
         """Return whether OpenCode still has a session; `is_own` is for an agent of OpenCode's own."""
-        return has_session(self._settings, session, environ, is_own=is_own)
+        servers = self._servers(session, environ, is_own=is_own)
+        with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
+            return not servers or pool.submit(asyncio.run, _is_in_one_of(servers, session)).result()
+
+    def _servers(self, session: str, environ: Mapping[str, str], *, is_own: bool) -> list[Server]:
+        """Return the servers that may have a session: the OpenCode of a caller, and the configured one."""
+        brief = {**self._settings, "retries": 0, "timeout": ANSWERING}
+        notes = os.path.join(str(self._settings["home"]), bridges.NOTES)
+        known = bridges.found(notes, bridges.data_directory(environ), session)
+        living = next((each for each in known if each.is_alive), None)
+        servers = [] if is_own and "url" not in self._settings else [Server(brief)]
+        if living is not None:
+            servers.insert(0, Server({**brief, "url": "http://opencode"}, socket=living.socket))
+        return servers
 
     async def close(self) -> None:
         if self._host is not None:
@@ -299,6 +315,19 @@ class OpenCode:
         if self._agent:
             body["agent"] = self._agent
         return body
+
+
+async def _is_in_one_of(servers: list[Server], session: str) -> bool:
+    """Return whether a server has a session; only if every one says no, it is gone."""
+    for server in servers:
+        try:
+            await server.session(session)
+        except SessionGone:
+            continue
+        except AgentError:
+            pass  # no answer is not a no
+        return True
+    return False
 
 
 def _rules(spec: Spec) -> list[dict[str, str]]:
