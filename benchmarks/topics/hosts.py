@@ -7,8 +7,11 @@ for procrastinate, which wakes our hosts; PgQueuer is shown beside it.
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from statistics import median
 
 import psycopg
@@ -33,7 +36,7 @@ def measure(scale: Scale) -> list[Table]:
         samples, jobs = scale.latency_samples, scale.tasks * 5
         backlog = _BACKLOG if scale.queued >= 10_000 else scale.queued * 4
         figures = [
-            *asyncio.run(_beside_peers(server, samples, jobs, backlog)),
+            *asyncio.run(_beside_peers(server, samples, jobs, backlog, scale.rounds)),
             *asyncio.run(_alone(server, samples, jobs, backlog)),
             *_output(server, samples),
         ]
@@ -46,15 +49,18 @@ def measure(scale: Scale) -> list[Table]:
     ]
 
 
-async def _beside_peers(server: Server, samples: int, jobs: int, backlog: int) -> list[Figure]:
+async def _beside_peers(server: Server, samples: int, jobs: int, backlog: int, rounds: int) -> list[Figure]:
     latency: dict[str, float] = {}
-    speed: dict[str, float] = {}
+    speeds: dict[str, list[float]] = {kind: [] for kind in kinds()}
     drain: dict[str, float] = {}
+    # These take a second, so a disk that stands still for a moment would decide; the others take longer.
+    for _ in range(rounds):
+        for kind in kinds():
+            speeds[kind].append(await _drain(server, kind, fill=jobs, count=jobs))
     for kind in kinds():
         latency[kind] = median(await _latency(server, kind, samples))
-        speed[kind] = await _drain(server, kind, fill=jobs, count=jobs)
         drain[kind] = await _drain(server, kind, fill=backlog, count=jobs)
-    return list(_compared(latency, speed, drain))
+    return list(_compared(latency, {kind: median(found) for kind, found in speeds.items()}, drain))
 
 
 def _compared(
@@ -82,11 +88,15 @@ def _compared(
 
 async def _alone(server: Server, samples: int, jobs: int, backlog: int) -> list[Figure]:
     most = await _lane_of_seven(server, jobs)
+    with _syncs(server) as syncs:
+        starts = await _other_lane(server, backlog, samples)
     return [
-        _percentile_of(
-            "start in another lane beside a long queue, p99",
-            await _other_lane(server, backlog, samples),
-            30.0,
+        _percentile_of("start in another lane beside a long queue, p99", starts, 30.0),
+        # Such a start waits for three of them: two commits, and those that are under way before.
+        Figure(
+            what="one sync of the disk meanwhile, p99",
+            value=milliseconds(_percentile(syncs, 99)),
+            beside=f"{milliseconds(median(syncs))} p50",
         ),
         _percentile_of(
             "until a host knows that a run is cancelled, p99", await _cancel(server, samples), 100.0
@@ -170,6 +180,29 @@ async def _other_lane(server: Server, backlog: int, samples: int) -> list[float]
                 delays.append(await at_work.start_of(number) - began)
         await fleet.close()
         return delays
+
+
+@contextmanager
+def _syncs(server: Server) -> Iterator[list[float]]:
+    """Measure how long the disk of the server takes to write something down for good."""
+    found: list[float] = []
+    is_over = threading.Event()
+
+    def sync() -> None:
+        with open(server.folder / "sync", "wb", buffering=0) as file:
+            while not is_over.wait(_PAUSE):
+                os.pwrite(file.fileno(), bytes(8192), 0)
+                began = time.monotonic()
+                os.fdatasync(file.fileno())
+                found.append(time.monotonic() - began)
+
+    thread = threading.Thread(target=sync)
+    thread.start()
+    try:
+        yield found
+    finally:
+        is_over.set()
+        thread.join()
 
 
 async def _lane_of_seven(server: Server, jobs: int) -> int:
