@@ -159,4 +159,13 @@ BREAKAGES = [
         new="self._engine.submit(draft)",
         test="scenarios/test_hosts_agents_lost.py::test_an_agent_goes_on_from_its_last_step_on_another_host",
     ),
+    Breakage(
+        "X12",
+        "an upgrade of the fleet's tables leaves out what its runs may do by now",
+        file="hosts/schema.py",
+        old="    alter table fleet.runs add check (policy in ('lost', 'again', 'steps'));\n",
+        new="    alter table fleet.runs add check (policy in ('lost', 'again'));\n",
+        test="hosts/test_upgrade.py::test_an_upgraded_fleet_is_the_same_as_a_new_one",
+        fails_with="AssertionError",
+    ),
 ]
