@@ -140,8 +140,9 @@ def test_a_date_whose_time_zone_is_any_file_is_not_auto(line: str, tmp_path: Pat
 def test_nohup_writes_a_file_if_it_has_a_terminal(tmp_path: Path) -> None:
     leader, terminal = os.openpty()
     try:
-        streams = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
-        subprocess.run(["nohup", "pwd"], cwd=tmp_path, check=True, timeout=20, **streams)
+        subprocess.run(
+            ["nohup", "pwd"], cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, check=True
+        )
     finally:
         os.close(leader)
         os.close(terminal)
