@@ -19,7 +19,7 @@ class Scale:
     sizes: tuple[int, ...] = (1_000, 100_000, 1_000_000)
     questions: int = 300
     queued: int = 10_000
-    pairs: int = 40
+    pairs: int = 60
     watched_tasks: int = 1_000
 
 

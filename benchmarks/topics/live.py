@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,6 +29,7 @@ from errands.model.view import View
 
 _AT_ONCE = Bar(limit=100, at_most=True, unit=" ms")
 _MOST_RUNS = 100_000
+_PARTS = 4  # of a burst: short ones that take turns suffer alike from whatever disturbs the machine
 
 
 def measure(scale: Scale) -> list[Table]:
@@ -50,26 +51,43 @@ def measure(scale: Scale) -> list[Table]:
             title="The cost of being watched, and of metrics",
             figures=(*_costs(scale), _scrape(scale)),
             notes=(
-                f"Ratios are the medians of {scale.pairs} pairs, measured in turns, with the interval that "
-                "holds the true one with a probability of 95 %.",
+                f"Ratios are the medians of {scale.pairs} pairs, measured in turns in {_PARTS} parts, with "
+                "the interval that holds the true one with a probability of 95 %; its worse end is judged.",
             ),
         ),
     ]
 
 
 class _Watcher:
-    """Another process that prints when it heard which names."""
+    """Another process that listens between `listen` and `stop`, and prints when it heard which names."""
 
     def __init__(self, *, is_silent: bool = False) -> None:
         words = (sys.executable, "-m", __name__, *(["silent"] if is_silent else []))
-        self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, bufsize=1)
-        self._lines = self._process.stdout
-        assert self._lines is not None
-        assert self._lines.readline() == "live\n"
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._orders, self._lines = self._process.stdin, self._process.stdout
+        self._has("ready")
+
+    def listen(self) -> None:
+        self._orders.write("listen\n")
+        self._has("live")
+
+    def stop(self) -> None:
+        self._orders.write("stop\n")
+        self._has("ready")
+
+    def _has(self, word: str) -> None:
+        if (line := self._lines.readline()) != f"{word}\n":
+            raise ChildProcessError(f"the watcher should say {word!r}, and said {line!r}")
+
+    def cpu(self) -> float:
+        return processes.cpu([self._process.pid])
 
     def heard(self, task_id: str, since: int) -> float:
         """Return the seconds from a time to the first change after it that names a task."""
-        assert self._lines is not None
         for line in self._lines:
             at, *names = line.split()
             if int(at) >= since and task_id in names:
@@ -88,6 +106,7 @@ def _heard(count: int) -> dict[str, Spread]:
         bench.start()
         asking, engine = bootstrap.open_engine(bench.home), bench.engine()
         watcher = _Watcher()
+        watcher.listen()
 
         def timed(what: str, act: Callable[[], View | list[str]], task_id: str = "") -> str:
             began = time.time_ns()
@@ -133,56 +152,74 @@ def _step(directory: str, number: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Burst:
-    """Seconds of the clock, and of the processors that client, daemon and commands used."""
+    """Seconds of the clock, of the processors that client, daemon and commands used, and of the watcher's."""
 
     seconds: float
     cpu: float
+    watching: float
+
+    @classmethod
+    def whole(cls, parts: Iterable[_Burst]) -> _Burst:
+        return cls(*map(sum, zip(*((each.seconds, each.cpu, each.watching) for each in parts), strict=True)))
 
 
-def _costs(scale: Scale) -> tuple[Figure, Figure]:
+def _costs(scale: Scale) -> tuple[Figure, ...]:
     """Run short tasks with and without a watcher, in turns."""
     count = scale.watched_tasks
     with BenchHome(lanes_shell=str(SLOTS)) as bench:
         daemon = bench.start()
+        watcher = _Watcher(is_silent=True)
 
         def burst() -> _Burst:
-            cpu = time.process_time() + processes.cpu(processes.tree(daemon))
-            seconds = asyncio.run(_burst(bench.home.path, count))
-            return _Burst(seconds, time.process_time() + processes.cpu(processes.tree(daemon)) - cpu)
+            watching, cpu = watcher.cpu(), time.process_time() + processes.cpu(processes.tree(daemon))
+            seconds = asyncio.run(_burst(bench.home.path, count // _PARTS))
+            spent = time.process_time() + processes.cpu(processes.tree(daemon)) - cpu
+            return _Burst(seconds, spent, watcher.cpu() - watching)
 
         def unwatched_burst() -> _Burst:
-            _Watcher(is_silent=True).close()  # so that both sides begin after the same pause
+            watcher.listen()  # so that both sides begin after the same pause
+            watcher.stop()
             return burst()
 
         def watched_burst() -> _Burst:
-            watcher = _Watcher(is_silent=True)
-            try:
-                return burst()
-            finally:
-                watcher.close()
+            watcher.listen()
+            found = burst()
+            watcher.stop()
+            return found
 
-        burst()
-        pairs = in_turns(scale.pairs, unwatched_burst, watched_burst)
-    alone, watched = (Spread([count / each.seconds for each in side]) for side in zip(*pairs, strict=True))
+        for warm_up in (unwatched_burst, watched_burst):
+            warm_up()
+        parts = in_turns(_PARTS * scale.pairs, unwatched_burst, watched_burst)
+        watcher.close()
+    alone, watched = (
+        [_Burst.whole(side[start : start + _PARTS]) for start in range(0, len(side), _PARTS)]
+        for side in zip(*parts, strict=True)
+    )
+    pairs = list(zip(alone, watched, strict=True))
     speed = difference([one.seconds / other.seconds for one, other in pairs])
     cpu = difference([other.cpu / one.cpu for one, other in pairs])
-    spent = [Spread([each.cpu / count for each in side]) for side in zip(*pairs, strict=True)]
     return (
         Figure(
             what=f"{count:,} x true, watched",
-            value=watched.text(rate),
-            beside=f"unwatched {alone.text(rate)}",
+            value=Spread([count / each.seconds for each in watched]).text(rate),
+            beside=f"unwatched {Spread([count / each.seconds for each in alone]).text(rate)}",
             ratio=speed.middle,
             ratio_text=str(speed),
+            judged=speed.low,
             bar=Bar(limit=0.98, is_goal=True),
         ),
         Figure(
             what="its processor time per task, without that of the watcher",
-            value=microseconds(spent[1].middle),
-            beside=f"unwatched {microseconds(spent[0].middle)}",
+            value=microseconds(Spread([each.cpu / count for each in watched]).middle),
+            beside=f"unwatched {microseconds(Spread([each.cpu / count for each in alone]).middle)}",
             ratio=cpu.middle,
             ratio_text=str(cpu),
+            judged=cpu.high,
             bar=Bar(limit=1.02, at_most=True, is_goal=True),
+        ),
+        Figure(
+            what="the watcher's own processor time per task",
+            value=microseconds(Spread([each.watching / count for each in watched]).middle),
         ),
     )
 
@@ -218,7 +255,24 @@ def _scrape(scale: Scale) -> Figure:
 
 async def _watch(*, is_silent: bool) -> None:
     """Be the watcher: print the time and the names of every change, unless nobody reads them."""
-    async with bootstrap.open_engine().changes() as changes:
+    orders = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(orders), sys.stdin
+    )
+    engine = bootstrap.open_engine()
+    listening: asyncio.Task[None] | None = None
+    print("ready", flush=True)
+    while order := await orders.readline():
+        if order == b"listen\n":
+            listening = asyncio.create_task(_listen(engine, is_silent=is_silent))
+        elif listening is not None:
+            listening.cancel()
+            await asyncio.wait([listening])
+            print("ready", flush=True)
+
+
+async def _listen(engine: Engine, *, is_silent: bool) -> None:
+    async with engine.changes() as changes:
         async for change in changes:
             if changes.not_live_since is None and change.is_everything:
                 print("live", flush=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LANE = "lane:"  # before the name of a lane whose width changed
 ALL = "*"
 MOST_NAMES = 1000  # in one line: beyond that, it is cheaper to read everything again
+MANY = 10  # names in one line, after which more are likely to follow at once
 
 
 class BellClient:

@@ -7,13 +7,16 @@ import logging
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
+from errands.engine.bell_client import ALL, MANY
 from errands.ports.home import reach_socket
 
 LONGEST_MESSAGE = 1 << 20
 CROWDED = 1.0  # seconds without accepting connections when the descriptors have run out
+GATHER = 0.02  # seconds in which more changes are gathered for watchers of all tasks after some were sent
+GATHER_MANY = 0.05  # the same, after many were sent
 _LOG = logging.getLogger("errands.bell")
 
 
@@ -27,6 +30,8 @@ class BellServer:
         self._buffers: dict[socket.socket, bytes] = {}
         self._watchers: dict[str, set[socket.socket]] = {}
         self._waiters: dict[str, set[socket.socket]] = {}
+        self._gathered: set[str] | None = None  # for watchers of all tasks; None if nothing was written
+        self._gathering: asyncio.TimerHandle | None = None
         self._unsent: dict[socket.socket, bytes] = {}  # to those who read slowly
         self._server: socket.socket | None = None
         self._identity: tuple[int, int] | None = None
@@ -57,26 +62,47 @@ class BellServer:
             with suppress(FileNotFoundError):
                 if _identity(self.path) == self._identity:
                     os.unlink(self.path)
+        if self._gathering is not None:
+            self._gathering.cancel()
         for client in list(self._buffers):
             self._drop(client)
 
-    def notify(self, changed: Iterable[str], *, ended: Iterable[str]) -> None:
+    def notify(self, changed: Collection[str], *, ended: Iterable[str]) -> None:
         """Notify watchers of tasks that they changed, and those that wait for them that they ended."""
         news: dict[socket.socket, list[str]] = {}
-        all_tasks = self._watchers.get("*", ())
         for task_id in changed:
-            for client in (*self._watchers.get(task_id, ()), *all_tasks):
+            for client in self._watchers.get(task_id, ()):
                 news.setdefault(client, []).append(task_id)
         for task_id in ended:
             for client in self._waiters.pop(task_id, ()):
                 news.setdefault(client, []).append(task_id)
         for client, ids in news.items():
-            self._send(client, b"changed " + " ".join(ids).encode() + b"\n")
+            self._send(client, _changed(ids))
+        if changed:
+            self.announce(changed)
 
-    def notify_written(self) -> None:
-        """Let watchers of all tasks know that a change of the store is none that they have to read."""
-        for client in tuple(self._watchers.get("*", ())):
-            self._send(client, b"changed\n")
+    def announce(self, changed: Iterable[str]) -> None:
+        """Notify watchers of all tasks; without ids, that something was written which no view shows.
+
+        After that they hear of all changes of the next moment together: a busy daemon would wake them up a
+        thousand times a second.
+        """
+        if ALL not in self._watchers:
+            return
+        if self._gathered is None:
+            self._gathered = set()
+        self._gathered.update(changed)
+        if self._gathering is None:
+            self._send_gathered()
+
+    def _send_gathered(self) -> None:
+        gathered, self._gathered, self._gathering = self._gathered, None, None
+        if gathered is not None:
+            words = _changed(gathered)
+            for client in tuple(self._watchers.get(ALL, ())):
+                self._send(client, words)
+            pause = GATHER if len(gathered) < MANY else GATHER_MANY
+            self._gathering = asyncio.get_running_loop().call_later(pause, self._send_gathered)
 
     def _accept(self) -> None:
         assert self._server is not None
@@ -155,10 +181,9 @@ class BellServer:
                 pass
 
     def _announce(self, task_ids: bytes) -> None:
-        """Notify those who watch all tasks; the ids are not even read."""
-        if task_ids:
-            for client in tuple(self._watchers.get("*", ())):
-                self._send(client, b"changed " + task_ids + b"\n")
+        """Announce ids as they came; without watchers they are not even read."""
+        if task_ids and ALL in self._watchers:
+            self.announce(task_ids.decode("ascii", "replace").split())
 
     def _send(self, client: socket.socket, words: bytes) -> None:
         """Send a line; what a client that reads too slowly misses becomes one line, which says so."""
@@ -198,6 +223,10 @@ class BellServer:
                 if not listeners[task_id]:
                     del listeners[task_id]
         client.close()
+
+
+def _changed(task_ids: Iterable[str]) -> bytes:
+    return " ".join(("changed", *task_ids)).encode() + b"\n"
 
 
 def _is_same_user(client: socket.socket) -> bool:

@@ -260,7 +260,7 @@ class Loops:
         ]
         self._bell_server.notify(changed, ended=effects.ended)
         if had_reports and not changed:  # the pid of a run, say
-            self._bell_server.notify_written()
+            self._bell_server.announce(())
         if effects.needs_look:
             self.look()
         if effects.ended or effects.changed or asked:

@@ -24,7 +24,7 @@ class Growth:
     def __init__(self, home: Home, store: Store) -> None:
         self._home = home
         self._store = store
-        self._seen: dict[str, tuple[tuple[int, int], ...]] = {}
+        self._seen: dict[str, tuple[tuple[int, int], ...] | None] = {}
         self._took = 0.0
         self.is_outdated = True  # whether other runs may be running by now
 
@@ -38,10 +38,13 @@ class Growth:
         began = time.monotonic()
         runs = self._store.running_ids() if self.is_outdated else list(self._seen)
         self.is_outdated = False
-        now = {run_id: _marks(self._home.run(run_id)) for run_id in runs}
-        # A run that is seen for the first time may have printed something since its start was announced.
+        # A run that is seen for the first time may have printed something since its start was announced;
+        # its files are looked at from the second time on, because most runs are short.
+        now = {run_id: _marks(self._home.run(run_id)) if run_id in self._seen else None for run_id in runs}
         grown = {
-            run_id.rpartition(".")[0] for run_id, marks in now.items() if self._seen.get(run_id) != marks
+            run_id.rpartition(".")[0]
+            for run_id, marks in now.items()
+            if marks is None or self._seen[run_id] != marks
         }
         self._seen = now
         self._took = time.monotonic() - began

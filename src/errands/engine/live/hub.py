@@ -11,12 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from weakref import WeakKeyDictionary
 
-from errands.engine.bell_client import ALL, LANE, BellClient
+from errands.engine.bell_client import ALL, LANE, MANY, BellClient
 from errands.engine.live.growth import PAUSE, Growth
 from errands.model.errors import StoreError
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 POLL = 0.1  # seconds between two questions to the store without a daemon
 LOOK = 2.0  # the same, with one
-GATHER = 0.02  # seconds in which more changes are gathered after one was passed on
 GRACE = 0.5  # seconds within which a change that was seen in the store is usually reported
 RESYNC = 60.0  # seconds after a report until everything is read, in case it hid a lost one
 CONNECT = 0.25  # seconds between two attempts to reach a daemon
@@ -97,7 +95,7 @@ class Changes:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._hub.remove(self)
+        self._hub.remove(self)
 
     def __aiter__(self) -> Changes:
         return self
@@ -133,7 +131,8 @@ class ChangeHub:
         self._bell = BellClient(core.home.bell)
         self._growth = Growth(core.home, core.store)
         self._listeners: list[Changes] = []
-        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None  # the next turn, unless the line wakes us before
+        self._handle = -1
         self._is_settled = False  # whether listeners were asked to read everything for the first time
         self.not_live_since: datetime | None = core.clock.now()
 
@@ -141,21 +140,17 @@ class ChangeHub:
         if self._listeners and self._is_settled:
             listener.put(_Unread(is_everything=True))
         self._listeners.append(listener)
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        if self._timer is None:
+            self._begin()
 
-    async def remove(self, listener: Changes) -> None:
+    def remove(self, listener: Changes) -> None:
         self._listeners.remove(listener)
-        if not self._listeners and self._task is not None:
-            task, self._task = self._task, None
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        if not self._listeners:
+            self._end()
 
-    async def _run(self) -> None:
+    def _begin(self) -> None:
         """Look for changes until the last listener has gone."""
         self._loop = asyncio.get_running_loop()
-        self._woken = asyncio.Event()
         self._is_settled = False
         self._began = self._loop.time()
         self._next_look = self._next_growth = self._next_call = 0.0
@@ -163,28 +158,30 @@ class ChangeHub:
         self._version: tuple[int, int] | None = None  # the latest that listeners know of
         self._is_reported = self._is_doubted = False  # whether a later one was reported, or was seen and not
         self._next_resync = math.inf
-        self._gather_until = 0.0
         self._growth.is_outdated = True
-        self._handle = -1
-        self._has_rung = False  # whether there is something to read on the line
         self.not_live_since = self._clock.now()
+        self._timer = self._loop.call_later(0, self._turn)
+
+    def _end(self) -> None:
+        self._hang_up()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _turn(self) -> None:
+        assert self._timer is not None
+        self._timer.cancel()
         try:
-            while True:
-                self._woken.clear()
-                pause = self._turn(self._loop.time())
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(pause):
-                        await self._woken.wait()
-                # Without this a busy daemon would wake us a thousand times a second.
-                await asyncio.sleep(max(0.0, self._gather_until - self._loop.time()))
+            pause = self._pass_on(self._loop.time())
         except Exception as error:  # noqa: BLE001  # the loop's edge: listeners raise it
             _LOG.exception("the hub stops")
+            self._end()
             for each in self._listeners:
                 each.fail(error)
-        finally:
-            self._hang_up()
+        else:
+            self._timer = self._loop.call_later(pause, self._turn)
 
-    def _turn(self, now: float) -> float:
+    def _pass_on(self, now: float) -> float:
         """Pass on what is new; return the seconds until the next turn, unless the line wakes us."""
         news = _Unread()
         self._hear(now, news)
@@ -201,10 +198,11 @@ class ChangeHub:
             self._growth.is_outdated = self._growth.is_outdated or bool(news.tasks) or news.is_everything
             for each in self._listeners:
                 each.put(news)
-            self._gather_until = now + GATHER
         due = [self._next_look, self._next_resync]
         due.append(self._asked + QUIET if self._handle >= 0 else self._next_call)
-        due += [self._next_growth] if self._growth.pause is not None or self._growth.is_outdated else []
+        if self._growth.pause is not None or self._growth.is_outdated:
+            # While many tasks change, the next report wakes us anyway: a turn costs more than what it does.
+            due.append(self._next_growth + (PAUSE if len(news.tasks) >= MANY else 0.0))
         return max(0.0, min(due) - self._loop.time())
 
     @property
@@ -216,24 +214,19 @@ class ChangeHub:
     def _hear(self, now: float, news: _Unread) -> None:
         if self._handle < 0 and now >= self._next_call:
             self._call(now)
-        lines = self._bell.read() if self._handle >= 0 else []
-        if self._has_rung and self._handle >= 0:
-            if self._bell.fileno() < 0:
-                self._woken.set()  # the daemon has gone after its last line
-            else:
-                self._loop.add_reader(self._handle, self._ring)
-            self._has_rung = False
-        if lines:
+        if self._handle < 0:
+            return
+        if lines := self._bell.read():
             self._heard = self._asked = now
             for line in lines:
                 self._understand(line, news)
-        if lines is None or (self._handle >= 0 and now > self._heard + DEAD):
+        if self._bell.fileno() < 0 or now > self._heard + DEAD:
             self._hang_up()
             self._next_call = now + CONNECT
             if not self._is_away:
                 self.not_live_since = self._clock.now()
                 news.is_everything = True
-        elif self._handle >= 0 and now >= self._asked + QUIET:
+        elif now >= self._asked + QUIET:
             self._asked = now
             self._bell.ping()
 
@@ -254,14 +247,7 @@ class ChangeHub:
             return
         self._heard = self._asked = now
         self._handle = self._bell.fileno()
-        self._has_rung = False
-        self._loop.add_reader(self._handle, self._ring)
-
-    def _ring(self) -> None:
-        """Wake up, once: what comes until it is read would wake us again and again."""
-        self._loop.remove_reader(self._handle)
-        self._has_rung = True
-        self._woken.set()
+        self._loop.add_reader(self._handle, self._turn)
 
     def _hang_up(self) -> None:
         if self._handle >= 0:
