@@ -189,14 +189,12 @@ class ApprovalRows(Table):
         note: str = "",
         scope: Scope = "once",
     ) -> bool:
-        is_answered = bool(
-            self.db.write(
-                """
-                UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?, scope = ?
-                WHERE id = ? AND state = 'waiting'
-                """,
-                (state, utf8(by), door, micros(now), utf8(note), scope, approval_id),
-            ).rowcount
+        is_answered = self.changed(
+            """
+            UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?, scope = ?
+            WHERE id = ? AND state = 'waiting'
+            """,
+            (state, utf8(by), door, micros(now), utf8(note), scope, approval_id),
         )
         if is_answered and state == "refused":
             # The task may be cleared at any time; the refusal is remembered for longer.

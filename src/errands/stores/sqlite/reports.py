@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from errands.model.codec import RowCodec
 from errands.model.record import evolve
 from errands.model.run import Event
-from errands.model.schedule.slot_record import Slot
 from errands.model.states import ENDED
 from errands.ports.store.reports import LONGEST_TEXT, Bar, EndedRun, RunTotal, TaskRow, Total
-from errands.stores.sqlite.columns import maybe_moment, micros, moment
+from errands.stores.sqlite.columns import TYPES, maybe_moment, micros, moment
+from errands.stores.sqlite.schedules import SLOT
 from errands.stores.sqlite.views import SHOWN_KIND, SHOWN_STATE, ViewRows
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from errands.model.schedule.slot_record import SlotOutcome
+    from errands.model.schedule.slot_record import Slot, SlotOutcome
     from errands.model.states import RunState
     from errands.ports.store import Query
     from errands.ports.store.reports import Group
@@ -29,6 +30,8 @@ _ROW = f"""
     coalesce(runs.paused_at IS NOT NULL, 0), coalesce(runs.stop_requested_at IS NOT NULL, 0),
     coalesce(runs.waits, 0), exchanges.waiting, tasks.host
 """
+_RUN_TOTAL = RowCodec(RunTotal, "run_totals", TYPES, columns={"runs": "n"})
+_TOTAL = RowCodec(Total, "totals", TYPES, columns={"count": "n"})
 # The worse of two ends is what a bar of several runs shows.
 _RANKS = ("skipped", "completed", "cancelled", "pending", "running", "failed")
 _NARROW = 3  # steps up to which runs of the same ones are a bar at once: wider ones are few
@@ -180,22 +183,19 @@ class ReportRows(ViewRows):
 
     def recent_slots(self, *, limit: int) -> dict[str, list[Slot]]:
         rows = self.db.read(
-            """
-            SELECT id, slot, until, count, outcome, reason, run, at FROM (
+            f"""
+            SELECT slots.id, {SLOT.columns} FROM (
                 SELECT tasks.id, slots.*,
                        row_number() OVER (PARTITION BY slots.task ORDER BY slot DESC) AS place
                 FROM tasks INDEXED BY tasks_standing JOIN slots ON slots.task = tasks.seq
                 WHERE tasks.standing IS NOT NULL AND tasks.state IN ('proposed', 'active', 'paused')
-            ) WHERE place <= ? ORDER BY id, slot DESC
+            ) AS slots WHERE place <= ? ORDER BY slots.id, slot DESC
             """,
             (limit,),
         )
         found: dict[str, list[Slot]] = {}
-        for task_id, slot, until, count, outcome, reason, run, at in rows:
-            found.setdefault(task_id, []).append(Slot(
-                slot=moment(slot), until=moment(until), count=count, outcome=outcome, reason=reason, run=run,
-                at=moment(at),
-            ))  # fmt: skip
+        for task_id, *row in rows:
+            found.setdefault(task_id, []).append(SLOT.read(row))
         return found
 
     def slot_outcomes(
@@ -212,15 +212,11 @@ class ReportRows(ViewRows):
         return [(outcome, state, count) for outcome, state, count in rows]
 
     def run_totals(self) -> list[RunTotal]:
-        rows = self.db.read("SELECT kind, lane, state, failure, le, n, seconds FROM run_totals")
-        return [
-            RunTotal(kind=kind, lane=lane, state=state, failure=failure, le=le, runs=n, seconds=seconds)
-            for kind, lane, state, failure, le, n, seconds in rows
-        ]
+        rows = self.db.read(f"SELECT {_RUN_TOTAL.columns} FROM run_totals")
+        return [_RUN_TOTAL.read(row) for row in rows]
 
     def totals(self) -> list[Total]:
-        rows = self.db.read("SELECT name, kind, state, n FROM totals")
-        return [Total(name=name, kind=kind, state=state, count=n) for name, kind, state, n in rows]
+        return [_TOTAL.read(row) for row in self.db.read(f"SELECT {_TOTAL.columns} FROM totals")]
 
     def open_questions(self) -> int:
         return int(

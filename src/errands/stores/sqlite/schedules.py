@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from errands.model.task import Task
 
 _CURSOR = RowCodec(ScheduleCursor, "hearings", TYPES, columns={"processed_until": "heard"})
-_SLOT = RowCodec(Slot, "slots", TYPES)
+SLOT = RowCodec(Slot, "slots", TYPES)
 _WATCH = RowCodec(Watch, "watches", TYPES, columns={"task_id": "tasks.id"}, error=TEXT)
 _SIGNAL = RowCodec(Signal, "signals", TYPES, columns={"id": "seq", "task_id": "tasks.id"})
 _SEQ = "(SELECT seq FROM tasks WHERE id = ?)"
@@ -110,10 +110,10 @@ class ScheduleRows(Table):
     def add_slots(self, task_id: str, slots: Sequence[Slot]) -> None:
         seq = self.task_seq(task_id)
         for each in slots:
-            values = _SLOT.write(each)
+            values = SLOT.write(each)
             self.db.write(
                 f"""
-                INSERT INTO slots (task, {_SLOT.written_columns}) VALUES (?, {marks(values)})
+                INSERT INTO slots (task, {SLOT.written_columns}) VALUES (?, {marks(values)})
                 ON CONFLICT (task, slot)
                 DO UPDATE SET outcome = excluded.outcome, run = excluded.run, at = excluded.at
                 WHERE slots.outcome = 'waiting'
@@ -127,7 +127,7 @@ class ScheduleRows(Table):
         # Records follow each other: of those that begin before a time only the last can reach beyond it.
         rows = self.db.read(
             f"""
-            SELECT {_SLOT.columns} FROM slots
+            SELECT {SLOT.columns} FROM slots
             WHERE task = :task AND until > :least
               AND slot >= coalesce(
                   (SELECT max(slot) FROM slots WHERE task = :task AND slot <= :least), :least)
@@ -135,7 +135,7 @@ class ScheduleRows(Table):
             """,
             {"task": seq, "least": least, "limit": limit},
         )
-        return [_SLOT.read(row) for row in rows]
+        return [SLOT.read(row) for row in rows]
 
     def waiting_slots(self, task_id: str) -> list[datetime]:
         rows = self.db.read(
