@@ -55,7 +55,7 @@ test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with re
 	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope tests/clients
 
 again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many
-	@$(BIN)/python -m tests.again
+	@$(BIN)/python -m tests.rerun_failed
 
 check: $(VENV) $(PAGE) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def answering(*pieces: bytes, stay: bool = False) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """Answer every request with the same bytes; give the address and what was asked."""
+async def fixed_server(*pieces: bytes, stay: bool = False) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Answer every request with the same bytes; yield its address and what was asked."""
     asked: list[bytes] = []
     lines: set[asyncio.Task[None]] = set()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from errands import http as client
-from tests.answering import answering
+from tests.fixed_server import fixed_server
 
 EVENT = b'data: {"type": "a"}\n\n'
 
@@ -188,7 +188,7 @@ def waiting(url: str, *, password: str | None = None, timeout: float = 5.0) -> c
 )
 @pytest.mark.parametrize("cut", [lambda whole: [whole], lambda whole: [bytes([each]) for each in whole]])
 async def test_an_answer_is_read_however_it_comes(answer: bytes, cut: Callable[[bytes], list[bytes]]) -> None:
-    async with answering(*cut(answer)) as (url, _asked):
+    async with fixed_server(*cut(answer)) as (url, _asked):
         reply = await waiting(url).request("GET", "/x", query={})
 
     assert (reply.code, reply.json()) == (200, {"a": 12})
@@ -201,7 +201,7 @@ async def test_an_answer_is_read_however_it_comes(answer: bytes, cut: Callable[[
     ids=["nothing", "half a head", "nonsense", "half a body"],
 )
 async def test_an_answer_that_breaks_off_is_an_error(answer: bytes) -> None:
-    async with answering(answer) as (url, _asked):
+    async with fixed_server(answer) as (url, _asked):
         with pytest.raises(client.HttpError) as caught:
             await waiting(url).request("POST", "/x", query={}, body={})
 
@@ -209,7 +209,7 @@ async def test_an_answer_that_breaks_off_is_an_error(answer: bytes) -> None:
 
 
 async def test_an_answer_that_does_not_come_is_not_waited_for_without_end() -> None:
-    async with answering(stay=True) as (url, _asked):
+    async with fixed_server(stay=True) as (url, _asked):
         with pytest.raises(client.HttpError) as caught:
             await waiting(url, timeout=0.1).request("GET", "/x", query={})
 
@@ -224,7 +224,7 @@ async def test_a_server_that_is_not_there_got_nothing() -> None:
 
 
 async def test_what_is_asked_is_escaped_and_carries_the_password() -> None:
-    async with answering(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n") as (url, asked):
+    async with fixed_server(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n") as (url, asked):
         reply = await waiting(f"{url}/base", password="secret").request(
             "GET", "/ä b", query={"directory": "/x y&z"}
         )
@@ -237,7 +237,7 @@ async def test_what_is_asked_is_escaped_and_carries_the_password() -> None:
 
 async def test_events_are_read_however_they_are_cut() -> None:
     stream = b"HTTP/1.1 200 OK\r\n\r\n" + EVENT + b": a comment\n\n" + b'data: {"type":\r\ndata: "b"}\r\n\r\n'
-    async with answering(*[bytes([each]) for each in stream]) as (url, _asked):
+    async with fixed_server(*[bytes([each]) for each in stream]) as (url, _asked):
         events = [each async for each in waiting(url).events("/event", query={}, silence=5)]
 
     assert events == [{"type": "a"}, {"type": "b"}]
@@ -245,7 +245,7 @@ async def test_events_are_read_however_they_are_cut() -> None:
 
 @pytest.mark.fault("F48")
 async def test_a_stream_that_falls_silent_is_given_up() -> None:
-    async with answering(b"HTTP/1.1 200 OK\r\n\r\n" + EVENT, stay=True) as (url, _asked):
+    async with fixed_server(b"HTTP/1.1 200 OK\r\n\r\n" + EVENT, stay=True) as (url, _asked):
         events = waiting(url).events("/event", query={}, silence=0.2)
         assert await anext(events) == {"type": "a"}
         with pytest.raises(client.HttpError):

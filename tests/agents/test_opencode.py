@@ -11,7 +11,7 @@ import pytest
 from errands.agents.opencode import OpenCode
 from errands.model.errors import AgentError, AgentUnavailable, BadValue
 from errands.testing.agent_context import RecordingContext
-from tests.answering import answering
+from tests.fixed_server import fixed_server
 
 
 @pytest.mark.fault("F47")
@@ -32,7 +32,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
     ],
 )
 async def test_what_the_server_refuses_is_reported(tmp_path: Path, answer: bytes, words: str) -> None:
-    async with answering(answer) as (url, _asked):
+    async with fixed_server(answer) as (url, _asked):
         with pytest.raises(AgentError, match=words):
             await OpenCode({"url": url, "retries": 0}).open(RecordingContext(tmp_path))
 

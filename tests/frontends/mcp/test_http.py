@@ -22,7 +22,7 @@ from errands.frontends.tools.http_server import MOST
 from errands.model.errors import BadValue
 from errands.ports.listening import address
 from tests.frontends.mcp.conversation import ERAS, call, text
-from tests.impatient import command
+from tests.short_limits import command
 
 pytestmark = pytest.mark.spec("X5")
 
