@@ -102,6 +102,16 @@ async def test_a_deadline_that_cannot_be_read_has_passed(
 
 
 @pytest.mark.spec("X12")
+@pytest.mark.parametrize("ago", [None, 60.0])
+def test_a_run_that_another_host_may_have_by_now_gets_no_grace(fuse: str, ago: float | None) -> None:
+    """A host that stood still was given up meanwhile; when it wakes, it may have removed the deadline."""
+    if ago is not None:
+        write_fuse(fuse, boottime() - ago)
+
+    assert fuses.Fuse(fuse).wait(600.0) <= 0
+
+
+@pytest.mark.spec("X12")
 async def test_nothing_is_started_after_the_deadline_and_no_hook_runs(stage: Stage, fuse: str) -> None:
     write_fuse(fuse, boottime() - 1)
 

@@ -24,7 +24,9 @@ def main() -> int:
     reader.add_argument("--seeds", type=int, default=4)
     reader.add_argument("--tasks", type=int, default=500, help="over all seeds")
     reader.add_argument("--faults", type=int, default=100, help="over all seeds")
-    reader.add_argument("--keep", action="store_true", help="keep the files of rounds that broke a promise")
+    reader.add_argument(
+        "--keep", action="store_true", help="keep the files of rounds that broke a promise, or broke down"
+    )
     reader.add_argument(
         "--only", action="append", default=[], metavar="FAULT", help="only faults of this name"
     )

@@ -86,6 +86,7 @@ def play(
     """Play one seed, and check what was promised; `mutant` is what is broken on purpose."""
     base = Path(tempfile.mkdtemp(prefix=f"errands-fleet-{seed}-"))
     played = Played(seed)
+    is_judged = False  # or the round broke down
     dice = random.Random(seed)
     with Network("db", *NAMES) as network:
         server = Server(settings=DURABLE, host=network.address("db"), on=network.on("db"))
@@ -110,13 +111,14 @@ def play(
             played.forgotten = known.forgotten
             played.tasks = len(planned_tasks)
             _judge(planned_tasks, homes, witness, played)
+            is_judged = True
         finally:
             for home in homes:
                 home.close()
             witness.close()
             server.remove()
-            if played.violations and keep:
-                print(f"kept in {base}")
+            if keep and (played.violations or not is_judged):
+                print(f"kept in {base}", flush=True)
             else:
                 shutil.rmtree(base, ignore_errors=True)
     return played

@@ -29,7 +29,8 @@ class Fuse:
         if self.is_burnt or now < self.due:
             return self.is_burnt
         deadline = read_fuse(self._path)
-        left = 0.0 if deadline is None else deadline - boottime()
+        # The host process removes it when the fleet gave this host up: another one may have the run by now.
+        left = -GRACE if deadline is None else deadline - boottime()
         self.is_burnt = left <= 0.0
         self.due = now + min(max(left, 0.0), LOOK)
         self.kill_at = now + left + GRACE
