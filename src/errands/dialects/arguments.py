@@ -6,16 +6,12 @@ set, so `null` and an empty text are like leaving an argument out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from errands.model.errors import BadValue
-from errands.model.options.table import BY_NAME
+from errands.model.options.table import BY_NAME, TaskOption
 from errands.text import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from errands.model.options.table import TaskOption
 
 LONGEST = 100_000  # characters of a prompt or a command; whatever is longer belongs into a file
 LONGEST_WAIT = 600_000  # milliseconds

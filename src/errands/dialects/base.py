@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from errands.dialects.arguments import checked
 from errands.dialects.completion import wake_advice
 from errands.dialects.tool_context import Declined, Missing, ToolContext
 from errands.model.errors import BadValue, ErrandsError, NotFound, StoreUnreadable
 from errands.model.record import evolve
 from errands.model.text.sanitise import line, visible
-from errands.ports.dialect import Reply
+from errands.model.view import View
+from errands.ports.dialect import Caller, Reply, Tool
 from errands.text import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from errands.model.view import View
-    from errands.ports.dialect import Caller, EngineApi, Tool
+    from errands.ports.dialect import EngineApi
 
 LONGEST_REFUSAL = 2000
 END = "{end}"  # in a description: replaced by how the caller learns of a task's end

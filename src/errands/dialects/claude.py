@@ -6,26 +6,20 @@ or started again.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
 
 from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_exit_code, claude_type
+from errands.dialects.tool_context import ToolContext
 from errands.model.text.duration import spoken
-from errands.model.view import plain_value
+from errands.model.view import View, plain_value
 from errands.ports.dialect import Reply, Tool
 from errands.text import pad
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from typing import Any
-
-    from errands.dialects.tool_context import ToolContext
-    from errands.model.view import View
 
 LISTED = 50  # tasks in one list
 FOREGROUND = 30_000  # milliseconds

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
 from errands.dialects.arguments import flag, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
 from errands.dialects.projections import CO, co, co_exit_code
+from errands.dialects.tool_context import ToolContext
 from errands.model.approval import BY_JUDGE, BY_MODE
 from errands.model.text.duration import spoken
-from errands.model.view import as_json, plain_value
+from errands.model.view import View, as_json, plain_value
 from errands.ports.dialect import Reply, Tool
 from errands.text import clip, pad
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-    from typing import Any
-
-    from errands.dialects.tool_context import ToolContext
-    from errands.model.view import View
 
 LISTED = 50  # tasks in one list
 RECENT = 20  # lines of output

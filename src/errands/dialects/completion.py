@@ -5,16 +5,13 @@ Only the reply to a caller that will be notified says not to poll; any other say
 
 from __future__ import annotations
 
+from typing import Any
+
 from errands.dialects.output_text import error_text, one_line, summary
 from errands.model.notices.notice import CONDITIONS
 from errands.model.text.duration import spoken
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from errands.model.view import AgentView, View
-    from errands.ports.dialect import Caller
+from errands.model.view import AgentView, View
+from errands.ports.dialect import Caller
 
 OFFLINE = "offline"  # the agent without a model
 _CHANNEL = "channel "  # how `wake` of a caller begins whose tasks are reported there

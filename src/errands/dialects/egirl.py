@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from errands.dialects.arguments import number, offered, schema, settings, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake
 from errands.dialects.egirl_words import KINDS, drafted, facts, listed
 from errands.dialects.output_text import one_line
 from errands.dialects.projections import EGIRL, egirl
-from errands.dialects.tool_context import Missing
+from errands.dialects.tool_context import Missing, ToolContext
 from errands.model.errors import BadValue
 from errands.model.notices.notice import POLICIES
+from errands.model.view import View
 from errands.ports.dialect import Reply, Tool
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from errands.dialects.tool_context import ToolContext
-    from errands.model.view import View
 
 LISTED = 20  # tasks in one list, as many as may be active
 RESULT = 500  # characters of each result in a list

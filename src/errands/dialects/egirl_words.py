@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 from errands.dialects.completion import remarks
 from errands.dialects.output_text import error_text, one_line
 from errands.dialects.projections import egirl, egirl_run
+from errands.dialects.tool_context import ToolContext
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
 from errands.model.options.values import value_of
 from errands.model.trigger import Cron, Every, On
+from errands.model.view import View
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from typing import Any, Literal
-
-    from errands.dialects.tool_context import ToolContext
-    from errands.model.view import View
-
-    Kind = Literal["scheduled", "event", "oneshot"]
+Kind = Literal["scheduled", "event", "oneshot"]
 
 KINDS: tuple[Kind, ...] = ("scheduled", "event", "oneshot")
 # The name of a source's subject in its config; `subject` for sources of other packages.

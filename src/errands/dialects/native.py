@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
+from typing import Any
 
 from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, remarks, wake
 from errands.dialects.output_text import bounded, elapsed, one_line, paged, summary
-from errands.dialects.tool_context import SHOWN
+from errands.dialects.tool_context import SHOWN, ToolContext
 from errands.model.options.table import RECURRING
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.text.duration import spoken as spoken_duration
-from errands.model.view import as_json
+from errands.model.view import View, as_json
 from errands.ports.dialect import Reply, Tool
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import Any
-
-    from errands.dialects.tool_context import ToolContext
-    from errands.model.view import View
 
 LISTED = 50  # tasks in one list
 _NOTHING: tuple[Any, ...] = (None, "", [])

@@ -5,22 +5,19 @@ Replies are texts; `(resumed)` and `(forked)` follow the id.
 
 from __future__ import annotations
 
+from typing import Any
+
 from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake
 from errands.dialects.output_text import elapsed, error_text, one_line
 from errands.dialects.projections import opencode
+from errands.dialects.tool_context import ToolContext
 from errands.model.agent.session import TOO_SOON
 from errands.model.errors import NotResumable
 from errands.model.text.duration import spoken
+from errands.model.view import View
 from errands.ports.dialect import Reply, Tool
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from errands.dialects.tool_context import ToolContext
-    from errands.model.view import View
 
 LISTED = 50  # tasks in one list
 NOTHING = "No background tasks found"

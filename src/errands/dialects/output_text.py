@@ -5,21 +5,15 @@ Secrets are masked here in outputs of which only parts are shown, and elsewhere 
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from errands.model.record import record
+from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
 from errands.model.text.summary import counts_only
-from errands.ports.output import CONTEXT
+from errands.model.view import View
+from errands.ports.output import CONTEXT, Piece
 from errands.text import clip, fenced, shortened
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from errands.model.text.mask import Mask
-    from errands.model.view import View
-    from errands.ports.output import Piece
 
 _NEAR = 4096  # bytes within which a cut looks for a blank, so as not to cut a word
 

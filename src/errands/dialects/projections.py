@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from errands.model.view import View
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from errands.model.states import RunState, TaskState
-    from errands.model.view import View
 
     OpenCodeStatus = Literal["running", "completed", "error", "cancelled", "resumed"]
     ClaudeStatus = Literal["pending", "running", "completed", "error", "cancelled"]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterable
+from typing import Any
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
+from errands.model.view import View
+from errands.ports.dialect import Caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from errands.model.view import View
-    from errands.ports.dialect import Caller, EngineApi
+    from errands.ports.dialect import EngineApi
 
 SHOWN = 30_000  # bytes of a task's output in one reply
 ENDS_WITHIN = 10.0  # seconds until a cancelled task is gone, including its grace period

@@ -8,14 +8,12 @@ from errands.model.notices.notice import REPORTS
 from errands.model.text.duration import spoken, upcoming
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
-from errands.text import Cell, plural, state_cell, width
+from errands.model.view import RunView, View
+from errands.text import Cell, Look, plural, state_cell, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from errands.model.view import RunView, View
-    from errands.text import Look
 
 
 def now() -> datetime:

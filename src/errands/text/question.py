@@ -6,13 +6,11 @@ of the question.
 
 from __future__ import annotations
 
-from errands.text import pad, width
+from errands.text import Look, pad, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from errands.text import Look
 
 # Letters that show nothing, with or without width.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")

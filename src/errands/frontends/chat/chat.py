@@ -16,7 +16,7 @@ from errands.engine.submit.prompt_spec import known
 from errands.frontends.chat.chat_session import ChatSession
 from errands.frontends.chat.command_line import CommandLine
 from errands.frontends.chat.commands import find_command
-from errands.frontends.chat.output import PlainOutput
+from errands.frontends.chat.output import Output, PlainOutput
 from errands.model.agent.session import CHAT
 from errands.model.errors import BadValue, NotFound, missing_extra
 from errands.model.text.naming import new_id
@@ -25,7 +25,6 @@ from errands.text import Look, fitting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.chat.output import Output
     from errands.frontends.chat.screen import Screen
 
 

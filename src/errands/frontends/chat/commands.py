@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from errands.frontends.chat.chat_session import ChatSession
 from errands.frontends.chat.task_list import STATUSES, TYPES, task_list
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
 from errands.model.text.naming import is_id
 from errands.text import did_you_mean, facts
 
-if TYPE_CHECKING:
-    from errands.frontends.chat.chat_session import ChatSession
-
-    # What completes the argument.
-    Argument = Literal["", "tasks", "live", "open", "ended", "proposed", "standing", "statuses"]
+# What completes the argument.
+Argument = Literal["", "tasks", "live", "open", "ended", "proposed", "standing", "statuses"]
 
 ANSWERS = ("approve", "reject")
 

@@ -10,13 +10,12 @@ from errands.frontends.chat.output import Output
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue
-from errands.model.text.answers import NO, ONCE, answer_to, keys, prompt, reach, spoken
+from errands.model.text.answers import NO, ONCE, Answer, answer_to, keys, prompt, reach, spoken
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.approval import Scope
-    from errands.model.text.answers import Answer
 
 FRONTEND = "chat"
 

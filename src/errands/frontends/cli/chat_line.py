@@ -10,19 +10,18 @@ import io
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
 
-from errands.frontends.cli.parser import Usage, parse
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Option, Usage, Verb, parse
 from errands.frontends.cli.task_options import command_of, draft_of
 from errands.frontends.cli.verbs import ALIASES, FAMILIES, MEANT, NAMES, find, load
 from errands.model.record import evolve, record
+from errands.model.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments, Option, Verb
-    from errands.model.view import View
     from errands.text import Look
 
 VERBS = (

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from errands.engine.fleet import far_task, member
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.far_tasks import flat, joined, last_lines, mask_of, pairs, print_pieces
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
-from errands.frontends.cli.parser import Usage
+from errands.frontends.cli.parser import Arguments, Usage
 from errands.model.approval import chosen_scope
 from errands.model.errors import BadValue, FleetUnreachable, IllegalMove, UnknownTask
 from errands.model.text.sanitise import line
@@ -23,10 +24,7 @@ from errands.text import facts, rule, state_cell
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-    from typing import Any, TypeVar
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.ports.fleet import Fleet, FoundRun, Reply, Wish
 
     T = TypeVar("T")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import HELP
+from errands.frontends.cli.parser import HELP, Option, Verb
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, load
-from errands.text import pad, width, wrap
+from errands.text import Look, pad, width, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from errands.frontends.cli.parser import Option, Verb
-    from errands.text import Look
 
 
 WIDEST = 100  # columns; longer lines are hard to read

@@ -8,22 +8,19 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from errands.engine.approval.approve import refuse_inside_a_run
 from errands.engine.approval.ruling import denied
 from errands.engine.fleet import member
-from errands.frontends.cli.parser import Usage
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Usage
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.options.template import to_text
 from errands.model.record import evolve
 from errands.model.text.sanitise import line
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.options.draft import Draft
     from errands.ports.fleet import Fleet, Reply
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from errands import __version__
 from errands.frontends.cli.help import explained, spelled, usage_lines
+from errands.frontends.cli.parser import Verb
 from errands.frontends.cli.verbs import GROUPS, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from errands.frontends.cli.parser import Verb
 
 FILES = {
     "~/.local/state/errands": "the store, and a directory for each run; $ERRANDS_HOME names another place",

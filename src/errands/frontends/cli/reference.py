@@ -12,7 +12,7 @@ from errands import config
 from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS, OF_RECURRING
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.manual import manual
-from errands.frontends.cli.parser import HELP
+from errands.frontends.cli.parser import HELP, Verb
 from errands.frontends.cli.verbs import GROUPS, load
 from errands.frontends.cli.verbs.completion import SCRIPTS
 from errands.frontends.tools.keys import KEYS, PLACES
@@ -22,8 +22,6 @@ from errands.model.states import FAILURES, RUN_MOVES, SKIPS, TASK_MOVES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from errands.frontends.cli.parser import Verb
 
 PLACE = Path("docs/reference/cli.md")
 SETTINGS = Path("docs/reference/configuration.md")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import say_recurring
-from errands.frontends.cli.parser import JSON_TASKS, Option, Usage
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Option, Usage
 from errands.model.notices.notice import CONDITIONS
-from errands.model.view import NOT_APPROVED
+from errands.model.view import NOT_APPROVED, View
 from errands.text.describe import now, waits_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 AT_ONCE = 0.1  # seconds to wait for a task to start, before saying that it is queued
 

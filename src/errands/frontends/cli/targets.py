@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import Option
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Option
 from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError, UnknownTask
 from errands.model.record import evolve
 from errands.model.text.sanitise import line
+from errands.model.view import View
 from errands.ports.store import Query
 from errands.text.describe import ago, now, state_word
 
@@ -13,11 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from errands.frontends.cli.context import Context
     from errands.frontends.cli.fleet_tasks import FleetTasks
-    from errands.frontends.cli.parser import Arguments
     from errands.model.options.draft import Draft
-    from errands.model.view import View
 
 MOST_NAMED = 5
 MOST_COMPARED = 100  # tasks whose ids begin alike

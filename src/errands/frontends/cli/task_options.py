@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import Option, Usage
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Option, Usage
 from errands.model.options.check import checked
 from errands.model.options.draft import Draft
-from errands.model.options.table import BY_NAME, OPTIONS
+from errands.model.options.table import BY_NAME, OPTIONS, TaskOption
 from errands.text.describe import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.action import Command
-    from errands.model.options.table import TaskOption
 
     Kind = Literal["shell", "agent"]
 

@@ -12,6 +12,7 @@ from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
 from errands.frontends.discord.option_parameters import command as command_with_options
 from errands.frontends.tools.second_thoughts import for_approval
+from errands.model.approval import Approval
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.notices.delivery import NO_SIGN, YES_SIGN
 from errands.model.notices.notice import REPORTS
@@ -23,7 +24,7 @@ from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.approval import Approval, Scope
+    from errands.model.approval import Scope
 
 FRONTEND = "discord"
 MAX_LISTED = 15  # tasks

@@ -10,15 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Literal
 
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.record import record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Kind = Literal["systemd", "launchd"]
+Kind = Literal["systemd", "launchd"]
 
 UNIT = "errands.service"
 LABEL = "errands.daemon"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from errands.engine.async_engine import AsyncEngine
+from errands.engine.engine import Engine
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
+from errands.model.view import View
+from errands.ports.dialect import Caller, Reply, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from errands.engine.engine import Engine
-    from errands.model.view import View
-    from errands.ports.dialect import Caller, EngineApi, Reply, Tool
+    from errands.ports.dialect import EngineApi
 
 DIALECT = "native"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from errands.model.view import View
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
-    from errands.model.view import View
 
 
 def for_approval(engine: Engine, task_id: str, *, by: str, door: str) -> View:

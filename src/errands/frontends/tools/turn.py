@@ -7,9 +7,10 @@ for a person or for a command of its own, they continue.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Protocol
 
 from errands.engine.agents.model_gate import ModelGate
-from errands.engine.agents.speech import SpeechReader
+from errands.engine.agents.speech import Said, SpeechReader
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.model.errors import SessionGone
@@ -18,17 +19,12 @@ from errands.model.record import evolve
 from errands.model.states import ENDED
 from errands.model.view import View
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
 
-    from errands.engine.agents.speech import Said
+class AnswerWriter(Protocol):
+    """What an answer is written to, as it arrives."""
 
-    class AnswerWriter(Protocol):
-        """What an answer is written to, as it arrives."""
-
-        def write(self, said: Said) -> None: ...
-        def finish(self, answer: str) -> None: ...
+    def write(self, said: Said) -> None: ...
+    def finish(self, answer: str) -> None: ...
 
 
 LANE = "chat"

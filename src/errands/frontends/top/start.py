@@ -6,13 +6,13 @@ import os
 import sys
 
 from errands.engine.engine import Engine
+from errands.frontends.top.words import Words
 from errands.model.errors import BadValue, missing_extra
 from errands.text import Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.fleet.member import OpenFleet
-    from errands.frontends.top.words import Words
 
 
 def run(engine: Engine, *, words: Words, look: Look, open_fleet: OpenFleet) -> int:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.parser import Option
+from errands.frontends.cli.parser import Arguments, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from errands.frontends.cli.parser import Arguments
     from errands.model.approval import Consent
 
     class Wish(TypedDict):

@@ -7,7 +7,10 @@ import os
 from errands.engine.approval.question_facts import facts_of, headline, masked
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import typed
-from errands.model.text.answers import NO, ONCE, answer_to, prompt
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments
+from errands.model.text.answers import NO, ONCE, Answer, answer_to, prompt
+from errands.model.view import View
 from errands.text import facts
 from errands.text.describe import ago, now, reported
 from errands.text.question import question
@@ -15,11 +18,6 @@ from errands.text.question import question
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.text.answers import Answer
-    from errands.model.view import View
 
 
 def ask_or_report(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> View | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from errands.engine.fleet import far_task
 from errands.model.text.duration import spoken
@@ -14,8 +14,6 @@ from errands.model.text.sanitise import line
 from errands.ports.output import Piece
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from errands.frontends.cli.live.output_filter import OutputFilter
     from errands.ports.fleet import FoundRun
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue
 from errands.model.options.table import OPTIONS
-from errands.model.view import as_json
+from errands.model.view import View, as_json
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
-
-    from errands.model.view import View
 
 # A field that shows an option means what the option means.
 _OPTION = {option.name: option.help for option in OPTIONS}

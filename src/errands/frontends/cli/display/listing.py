@@ -6,11 +6,15 @@ What does not fit is counted, never hidden silently.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from errands.engine.text_mask import TextMask
+from errands.frontends.cli.context import Context
 from errands.model.limits import UNKNOWN_LANE
 from errands.model.record import record
 from errands.model.states import ENDED, LIVE, OPEN, STANDING
 from errands.model.text.sanitise import line
+from errands.model.view import View
 from errands.ports.store import Query
 from errands.text import Cell, Column, clip, fitting, plural, state_cell, table, width
 from errands.text.describe import (
@@ -29,11 +33,7 @@ from errands.text.describe import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
     from typing import Any
-
-    from errands.frontends.cli.context import Context
-    from errands.model.view import View
 
 USUAL = 20  # rows
 FEWEST = 5  # rows for pending tasks, and at least for those that ended

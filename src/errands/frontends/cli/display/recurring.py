@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments
 from errands.model.notices.notice import REPORTS
 from errands.model.text.sanitise import line
+from errands.model.view import View
 from errands.text.describe import ago, local, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.options.draft import Draft
-    from errands.model.view import View
 
 
 def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:

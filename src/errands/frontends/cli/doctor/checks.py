@@ -13,7 +13,8 @@ from datetime import timedelta
 from errands import __version__, config
 from errands.engine.bell_client import BellClient
 from errands.engine.daemon.lock import daemon_facts
-from errands.frontends.cli.doctor import fail, ok, warn
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.doctor import Finding, fail, ok, warn
 from errands.frontends.cli.doctor.clients import client_findings
 from errands.model.errors import ErrandsError
 from errands.model.text.duration import spoken
@@ -27,9 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.doctor import Finding
 
 LITTLE_SPACE = 200 << 20
 NO_SPACE = 20 << 20

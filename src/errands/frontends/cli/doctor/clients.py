@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 
-from errands.frontends.cli.doctor import ok, warn
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.doctor import Finding, ok, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.doctor import Finding
 
 PACKAGE = "@opencode-ai/plugin"
 

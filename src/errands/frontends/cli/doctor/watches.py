@@ -6,7 +6,8 @@ import os
 from datetime import timedelta
 
 from errands.config.secret import read_secret
-from errands.frontends.cli.doctor import fail, ok, warn
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.doctor import Finding, fail, ok, warn
 from errands.model.errors import BadValue
 from errands.model.text.duration import parse_duration
 from errands.model.text.sanitise import line
@@ -17,9 +18,6 @@ from errands.text.describe import ago, now
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.doctor import Finding
 
 STALLED = timedelta(minutes=5)
 LOOPBACK = ("127.", "localhost:", "[::1]:")

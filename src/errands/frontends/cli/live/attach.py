@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 import sys
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import follow, wait_for
 from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, KeyPresses
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
+from errands.frontends.cli.parser import Arguments
 from errands.model.run import task_of
-from errands.model.view import STILL_LIVE, exit_code
+from errands.model.view import STILL_LIVE, View, exit_code
 from errands.text.describe import ending_line, now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 # How long after the first one a second Ctrl-C counts.
 SECOND_THOUGHTS = 2.0

@@ -11,7 +11,9 @@ import time
 
 from errands.engine.bell_client import BellClient
 from errands.engine.waiting import LOOK, wait
+from errands.frontends.cli.context import Context
 from errands.model.run import task_of
+from errands.model.view import RunView, View
 from errands.ports.store import Query
 from errands.text.describe import how_to_answer, now
 
@@ -20,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from errands.engine.engine import Engine
-    from errands.frontends.cli.context import Context
     from errands.frontends.cli.live.keyboard import KeyPresses
     from errands.frontends.cli.live.output_filter import OutputFilter
-    from errands.model.view import RunView, View
 
 # Output does not ring the bell, so a log is polled at an interval between these.
 SOONEST, LATEST = 0.01, 0.2

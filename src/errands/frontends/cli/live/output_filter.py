@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from errands.frontends.cli.context import Context
 from errands.model.text.sanitise import Stream, visible
+from errands.model.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
     from errands.model.text import mask
     from errands.model.text.mask import Mask
-    from errands.model.view import View
     from errands.ports.output import Piece
 
 

@@ -5,12 +5,8 @@ A module is only imported when one of its verbs is called, which keeps every com
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import Usage
+from errands.frontends.cli.parser import Usage, Verb
 from errands.text import did_you_mean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.parser import Verb
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (

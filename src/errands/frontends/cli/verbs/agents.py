@@ -5,14 +5,13 @@ from __future__ import annotations
 from errands import config
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
-from errands.frontends.cli.parser import JSON_FIELDS, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Option, Usage, Verb
 from errands.model.errors import ErrandsError
 from errands.text import Cell, Column, did_you_mean, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.agent.candidate import Candidate
 
 COLUMNS = (Column(title="AGENT"), Column(title=""), Column(title="", flex=1))

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import door_of, is_person
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import each_of, fleet_tasks
 from errands.model.approval import chosen_scope
 from errands.model.errors import UnknownTask
 from errands.text import plural
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 
 def approve(context: Context, arguments: Arguments) -> int:

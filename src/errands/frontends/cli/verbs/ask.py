@@ -5,19 +5,14 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import show_preview
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import check_reply, reply
 from errands.frontends.cli.task_options import KEEP_ON, PREVIEW, draft_of, options_of
 from errands.model.errors import UnknownTask
-from errands.model.view import exit_code
+from errands.model.view import View, exit_code
 from errands.text.describe import ending_line, now, state_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 FROZEN = (
     "the options of a task hold for its whole conversation; leave it out, or start another task on "

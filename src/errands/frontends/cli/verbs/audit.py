@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from errands.engine.approval.question_facts import masked
 from errands.engine.details import approval_json
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Verb, whole_from_one
-from errands.model.approval import call_of
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Verb, whole_from_one
+from errands.model.approval import AuditEntry, call_of
 from errands.model.text.answers import answer_word
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
@@ -16,9 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.approval import AuditEntry
     from errands.text import Colour
 
 USUAL = 50

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
+from errands.model.view import View
 from errands.text.describe import ending_line, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 
 def cancel(context: Context, arguments: Arguments) -> int:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Usage, Verb
 from errands.model.options.draft import Draft
 from errands.text import Cell, Column, did_you_mean, table
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 COLUMNS = (
     Column(title="CHANNEL"),

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
+from datetime import timedelta
+
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import BATCH, chosen
 from errands.model.states import ENDED
 from errands.model.text.duration import parse_duration
 from errands.ports.store import Query
 from errands.text import plural
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 
 def age(text: str) -> timedelta:

@@ -10,14 +10,12 @@ from __future__ import annotations
 import os
 import sys
 
-from errands.frontends.cli.parser import Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 ARGUMENT = "_session"  # the argument by which a hook of Claude Code names the session
 BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model

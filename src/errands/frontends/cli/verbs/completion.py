@@ -8,12 +8,14 @@ where the shell completes better by itself.
 from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
-from errands.frontends.cli.parser import HELP, Operand, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import HELP, Arguments, Operand, Option, Verb
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
 from errands.model.errors import ErrandsError
 from errands.model.schedule.event_sources import KINDS
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.text.sanitise import line
+from errands.model.view import View
 from errands.ports.store import Query
 from errands.text import one_line
 
@@ -21,9 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments, Completes, Option
-    from errands.model.view import View
+    from errands.frontends.cli.parser import Completes
 
 BASH = r"""
 _errands() {

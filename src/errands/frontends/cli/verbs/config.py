@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from errands import config
 from errands.config.agent_entries import agent_entries
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Verb
 from errands.text import Cell, Column, plural, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 
 def show(context: Context, arguments: Arguments) -> int:

@@ -6,15 +6,13 @@ import os
 import time
 
 from errands.engine.daemon.lock import daemon_facts, is_daemon_running
-from errands.frontends.cli.parser import JSON_FIELDS, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb
 from errands.model.errors import DaemonError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 
 STOPPED_WITHIN = 15.0

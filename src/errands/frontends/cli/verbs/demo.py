@@ -6,15 +6,13 @@ import os
 import sys
 
 from errands.engine.daemon.lock import daemon_facts
-from errands.frontends.cli.parser import Option, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Option, Verb
 from errands.model.errors import ErrandsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 
 def demo(context: Context, arguments: Arguments) -> int:

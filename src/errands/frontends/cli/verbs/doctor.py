@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.doctor.checks import examine
-from errands.frontends.cli.parser import JSON_FIELDS, Option, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Option, Verb
 from errands.model.text.sanitise import line
 from errands.text import wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
     from errands.frontends.cli.doctor import Finding
-    from errands.frontends.cli.parser import Arguments
     from errands.text import Colour
 
 SIGNS: dict[str, tuple[str, str, Colour]] = {

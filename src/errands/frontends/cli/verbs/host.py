@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, plural, state_cell, table
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any, TypeVar
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.text import Colour
 
     T = TypeVar("T")

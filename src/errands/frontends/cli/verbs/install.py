@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
-from errands.frontends.cli.parser import Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
 from errands.model.errors import ErrandsError
 from errands.text import clip, plural
 from errands.text.question import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context, Installation
-    from errands.frontends.cli.parser import Arguments
+    from errands.frontends.cli.context import Installation
     from errands.text import Colour
 
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
 from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
 from errands.model.options.values import value_of
-from errands.model.verdict import MEANINGS
+from errands.model.verdict import MEANINGS, Judgement
 from errands.model.view import NOT_APPROVED
 from errands.text.describe import now
 
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.action import Command
-    from errands.model.verdict import Judgement
     from errands.text import Colour
 
 COLOURS: dict[str, Colour] = {"auto": "green", "contained": "cyan", "ask": "yellow", "deny": "red"}

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
 from errands.model.errors import NotFound, UnknownTask
 from errands.model.states import ENDED
 from errands.model.text.sanitise import line
+from errands.model.view import RunView, View
 from errands.text.describe import now, waits_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import RunView, View
 
 
 def logs(context: Context, arguments: Arguments) -> int:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.listing import COLUMNS, EVERY_STATE, USUAL, Wanted, list_lines
-from errands.frontends.cli.parser import JSON_FIELDS, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Option, Usage, Verb, whole_from_one
+from errands.model.view import View
 from errands.ports.store import Query
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 LEFT = 5  # lines of a terminal that the prompt and the lines below a list need
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import Operand, Option, Usage, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
 
 
 def mcp(context: Context, arguments: Arguments) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.engine.text_mask import TextMask
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
 from errands.model.errors import NotFound
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.notices.notice import Notice
 
 

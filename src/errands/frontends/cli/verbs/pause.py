@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import say_recurring
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import given_or_newest
 from errands.model.states import LIVE
+from errands.model.view import View
 from errands.text.describe import now, waits_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 
 def pause(context: Context, arguments: Arguments) -> int:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
-from errands.frontends.cli.parser import JSON_FIELDS, JSON_TASKS, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import (
+    JSON_FIELDS,
+    JSON_TASKS,
+    Arguments,
+    Operand,
+    Option,
+    Usage,
+    Verb,
+    whole,
+)
 from errands.frontends.cli.targets import fitting_task, given_or_newest
 from errands.frontends.cli.task_options import command_of, flag_of, flags_of, given_options
 from errands.model.options.table import BY_NAME, EDITABLE, OPTIONS
 from errands.model.options.values import value_of
 from errands.model.text.sanitise import line
-from errands.model.view import NOT_APPROVED, plain_value
+from errands.model.view import NOT_APPROVED, View, plain_value
 from errands.text import Cell, Column, plural, table
 from errands.text.describe import local, now, waits_for
 
@@ -17,10 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.limits import Lane
-    from errands.model.view import View
 
 
 def hold(context: Context, arguments: Arguments) -> int:

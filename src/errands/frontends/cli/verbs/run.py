@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of, door_of, is_person
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import show_preview
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import (
     KEEP_ON,
@@ -17,11 +18,6 @@ from errands.frontends.cli.task_options import (
 from errands.model.errors import NotFound
 from errands.model.options.table import OPTIONS
 from errands.ports.store import Query
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
 
 
 def run(context: Context, arguments: Arguments) -> int:

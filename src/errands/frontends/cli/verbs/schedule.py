@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from errands.engine.task_facts import watch_facts
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import times_lines
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Verb, whole_from_one
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
-from errands.model.view import plain_value
+from errands.model.view import View, plain_value
 from errands.text import Column, facts, plural, state_cell, table
 from errands.text.describe import ago, local, now, state_word
 
@@ -15,10 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.schedule.slot_record import Slot
-    from errands.model.view import View
 
 
 def schedule(context: Context, arguments: Arguments) -> int:

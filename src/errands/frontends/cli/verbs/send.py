@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.parser import Operand, Option, Verb
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Operand, Option, Verb
 
 
 def send(context: Context, arguments: Arguments) -> int:

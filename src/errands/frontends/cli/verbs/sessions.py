@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.output_filter import clean_text
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Verb
 from errands.model.errors import BadValue
 from errands.model.states import LIVE
 from errands.model.text.sanitise import line
-from errands.model.view import plain_value
+from errands.model.view import RunView, plain_value
 from errands.text import Cell, Column, plural, rule, state_cell, table
 from errands.text.describe import age, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.agent.session import Exchange
-    from errands.model.view import RunView
 
 COLUMNS = (
     Column(title="SESSION", flex=2, least=24),

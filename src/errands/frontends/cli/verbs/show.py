@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from errands.engine.task_facts import task_facts
 from errands.frontends.cli.approval.caller import is_person
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb, whole
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
 from errands.model.errors import NotFound, UnknownTask
 from errands.model.record import evolve
 from errands.model.text.duration import spoken
+from errands.model.view import View
 from errands.text import Cell, Column, facts, rule, state_cell, table
 from errands.text.describe import (
     ago,
@@ -26,11 +28,6 @@ from errands.text.describe import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
-
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 # A run that takes input and has been silent for this long probably waits for some.
 QUIET = timedelta(seconds=10)

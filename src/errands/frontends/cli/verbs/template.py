@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Usage, Verb
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options, options_of
 from errands.model.action import quoted, written
@@ -19,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.options.draft import Draft
 
 

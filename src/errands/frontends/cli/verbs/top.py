@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import Verb
+from datetime import datetime
+
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import Arguments, Verb
+from errands.model.view import RunView, View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import RunView, View
     from errands.text import Look
 
 

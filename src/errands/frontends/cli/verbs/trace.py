@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from errands.frontends.cli.parser import JSON_FIELDS, Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
-from errands.text import clip, pad, width, wrap
+from errands.text import Look, clip, pad, width, wrap
 from errands.text.describe import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
     from typing import Any
 
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
     from errands.model.span import Span
-    from errands.text import Colour, Look
+    from errands.text import Colour
 
 _BAR = 30
 _WIDE = 100  # columns from which there is room for the ids of spans

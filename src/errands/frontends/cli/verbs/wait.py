@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON_TASKS, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task, resolved
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
-from errands.model.view import exit_code
+from errands.model.view import View, exit_code
 from errands.ports.store import Query
 from errands.text import clip, plural, rule, state_cell
 from errands.text.describe import (
@@ -22,12 +23,6 @@ from errands.text.describe import (
     took_text,
     waits_for,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.frontends.cli.context import Context
-    from errands.frontends.cli.parser import Arguments
-    from errands.model.view import View
 
 
 def wait(context: Context, arguments: Arguments) -> int:

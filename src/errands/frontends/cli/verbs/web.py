@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.parser import JSON, Arguments, Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from errands.frontends.cli.context import Context
     from errands.frontends.cli.doctor import Finding
-    from errands.frontends.cli.parser import Arguments
 
 
 def web(context: Context, arguments: Arguments) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from errands.engine.engine import Engine
 from errands.engine.fleet.host_watch import HostWatch
@@ -11,14 +13,8 @@ from errands.frontends.top.lists.rows import Entry
 from errands.model.errors import ErrandsError
 from errands.model.limits import Lane
 from errands.model.text.sanitise import line as safe
+from errands.ports.fleet import HostView
 from errands.text import Look, clip, pad, wrap
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
-    from errands.ports.fleet import HostView
 
 EVERY = 3.0  # seconds between two questions to the fleet, while the list is looked at
 _CELLS = 20  # of a bar, at most

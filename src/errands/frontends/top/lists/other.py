@@ -12,11 +12,12 @@ from errands.model.states import STANDING
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line as safe
 from errands.ports.store import Query
+from errands.ports.store.reports import Bar
 from errands.text import STATES, Look, clip, pad, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.store.reports import Bar, Group
+    from errands.ports.store.reports import Group
 
 _GROUPS: tuple[Group, ...] = ("lane", "name", "batch")
 WINDOWS = (
