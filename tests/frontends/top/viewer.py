@@ -11,7 +11,6 @@ from textual.pilot import Pilot
 from errands import bootstrap
 from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.verbs.top import ViewerWords
 from errands.frontends.top.app import TopApp
 from errands.ports.home import Home
 from errands.testing.clock import HandClock
@@ -76,7 +75,7 @@ async def viewing(
     if clock is not None:
         context.engine.clock = clock
     hosts = HostWatch(context.engine.home, bootstrap.open_fleet)
-    app = TopApp(context.engine, words=ViewerWords(context), look=look, hosts=hosts)
+    app = TopApp(context.engine, look=look, hosts=hosts)
     assert context.engine.home.path == home.path
     try:
         async with app.run_test(size=size) as pilot:

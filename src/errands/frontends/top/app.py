@@ -10,13 +10,12 @@ from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.top.keyboard import Keyboard
 from errands.frontends.top.screen import TopScreen
 from errands.frontends.top.task.conversation_view import ConversationView
-from errands.frontends.top.words import Words
 from errands.text import Look
 
 
 class TopApp(TopScreen):
-    def __init__(self, engine: Engine, *, words: Words, look: Look, hosts: HostWatch) -> None:
-        super().__init__(engine, words=words, look=look, hosts=hosts)
+    def __init__(self, engine: Engine, *, look: Look, hosts: HostWatch) -> None:
+        super().__init__(engine, look=look, hosts=hosts)
         self._keyboard = Keyboard(self)
 
     def offered(self) -> list[str]:

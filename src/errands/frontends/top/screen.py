@@ -55,11 +55,11 @@ class TopScreen(App[int]):
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None  # keys are for the application, unless a person is asked to type
 
-    def __init__(self, engine: Engine, *, words: Words, look: Look, hosts: HostWatch) -> None:
+    def __init__(self, engine: Engine, *, look: Look, hosts: HostWatch) -> None:
         super().__init__(ansi_color=True)
         self.animation_level = "none"
         self.engine = engine
-        self.words = words
+        self.words = Words(engine)
         self.look = look
         self.feed = Feed(engine)
         self.actions = Actions(engine)
@@ -87,7 +87,7 @@ class TopScreen(App[int]):
         self._preview = Preview(self.feed, look, id="preview")
         self._entry = Container(id="entry")
         self._typed = Input(id="typed", compact=True)
-        self.task_view = TaskView(self.feed, self.actions, words, look, id="task")
+        self.task_view = TaskView(self.feed, self.actions, self.words, look, id="task")
         self.all_rows = {
             "now": Rows(look, id="now", draw=self._draw_task, fetch=self.feed.views),
             "tasks": Rows(look, id="tasks", draw=self._draw_listed, fetch=self.feed.views),

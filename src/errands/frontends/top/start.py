@@ -6,7 +6,6 @@ import os
 import sys
 
 from errands.engine.engine import Engine
-from errands.frontends.top.words import Words
 from errands.model.errors import BadValue, missing_extra
 from errands.text import Look
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from errands.engine.fleet.member import OpenFleet
 
 
-def run(engine: Engine, *, words: Words, look: Look, open_fleet: OpenFleet) -> int:
+def run(engine: Engine, *, look: Look, open_fleet: OpenFleet) -> int:
     """Show all tasks until the person leaves."""
     if (
         not all(each.isatty() for each in (sys.stdin, sys.stdout, sys.stderr))
@@ -29,4 +28,4 @@ def run(engine: Engine, *, words: Words, look: Look, open_fleet: OpenFleet) -> i
     from errands.engine.fleet.host_watch import HostWatch
 
     hosts = HostWatch(engine.home, open_fleet)
-    return TopApp(engine, words=words, look=look, hosts=hosts).run() or 0
+    return TopApp(engine, look=look, hosts=hosts).run() or 0

@@ -1,17 +1,21 @@
-"""The words of the viewer: how a task is described, in the same texts as on the command line.
-
-The command line passes them in, because frontends are strangers to each other.
-"""
+"""The words of the viewer: what it says about a task, as the command line says it, with secrets masked."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
+from errands.engine.approval.question_facts import facts_of
+from errands.engine.engine import Engine
+from errands.engine.text_mask import TextMask
 from errands.model.states import SIGNS
+from errands.model.text.sanitise import line
 from errands.model.view import RunView, View
 from errands.text import STATES, Look
+from errands.text.describe import outcome, purpose, result
+from errands.text.question import question
+from errands.text.trace import draw_tree
 
 
 def sign_of(state: str, look: Look) -> tuple[str, str]:
@@ -20,27 +24,27 @@ def sign_of(state: str, look: Look) -> tuple[str, str]:
     return look.sign(SIGNS.get(state, "·"), plain), colour
 
 
-class Words(Protocol):
-    def state(self, view: View) -> str:
-        """Return the state of a task in one word."""
+class Words:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._mask = TextMask(engine, os.environ)
 
     def detail(self, view: View, look: Look, *, at: datetime) -> str:
-        """Return what to say about a task besides its state; secrets are masked."""
+        """Return what to say about a task besides its state."""
+        return self._mask.text(view.id, outcome(view, look, at=at))
 
     def purpose(self, view: View) -> str:
-        """Return what a task is for, on one line; secrets are masked."""
+        """Return what a task is for, on one line."""
+        return line(self._mask.text(view.id, purpose(view)))
 
     def result(self, run: RunView, task_id: str) -> str:
-        """Return how a run ended, in a few words; secrets are masked."""
-
-    def age(self, moment: datetime, *, at: datetime) -> str:
-        """Return how long ago a moment was in one unit, or how long until it comes."""
-
-    def took(self, run: RunView, *, at: datetime) -> str:
-        """Return how long a run took, or has taken so far."""
+        """Return how a run ended, in a few words."""
+        return self._mask.text(task_id, result(run))
 
     def question(self, view: View, look: Look) -> Sequence[str]:
         """Lay out everything that would run and why it needs approval, unshortened and spelled out."""
+        return question(facts_of(self._engine, os.environ, view), look)
 
     def trace(self, task_id: str, look: Look, *, at: datetime) -> Sequence[str]:
         """Draw a task and everything it started as a tree over time."""
+        return list(draw_tree(self._engine.tracing.tree(task_id), look, at=at))

@@ -14,7 +14,7 @@ from errands.frontends.top.line_view import Line, LineView, plain
 from errands.frontends.top.words import Words, sign_of
 from errands.model.view import View
 from errands.text import Look, clip, pad, width
-from errands.text.describe import WAITING
+from errands.text.describe import WAITING, age, state_word, took_text
 
 # The id of a row, or a line that cannot be chosen.
 Entry = str | Line
@@ -158,14 +158,14 @@ def task_line(
     """Draw a task: its sign, id, what is to be said about it, and its age at the right."""
     if view is None:
         return [("  (gone)", "dim")]
-    state = words.state(view)
+    state = state_word(view)
     sign, colour = sign_of(state, look)
     line: Line = [(f"{sign} ", colour)]
     wide = min(room_for_id, max(columns // 3, 8))
     line.append((pad(_short_id(view.id, wide, look), wide) + "  ", "bold"))
     if has_state and columns >= 60:
         line.append((pad(state, 10) + " ", colour))
-    when = _age(view, words, at=at)
+    when = _age(view, at=at)
     room = columns - width(plain(line)) - width(when) - 2
     # The sign and the group say that already, and the room is for what it does.
     detail = words.detail(view, look, at=at).removeprefix(f"{WAITING['approval']}: ")
@@ -186,10 +186,10 @@ def _short_id(task_id: str, room: int, look: Look) -> str:
     return task_id[: max(room - len(end) - 1, 0)] + mark + end[: room - 1]
 
 
-def _age(view: View, words: Words, *, at: datetime) -> str:
+def _age(view: View, *, at: datetime) -> str:
     run = view.latest
     if run.state == "running":
-        return words.took(run, at=at)
+        return took_text(run, at=at)
     if run.completed_at is not None and view.standing is None:
-        return words.age(run.completed_at, at=at)
-    return words.age(view.created_at, at=at)
+        return age(run.completed_at, at=at)
+    return age(view.created_at, at=at)

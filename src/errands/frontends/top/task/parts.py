@@ -9,6 +9,7 @@ from errands.frontends.top.words import Words, sign_of
 from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.text import Look, pad, size
+from errands.text.describe import age, state_word, took_text
 
 PARTS = ("output", "question", "conversation", "runs", "slots", "trace")
 
@@ -42,9 +43,9 @@ def may_be_answered(view: View) -> bool:
 
 def facts(view: View, look: Look, words: Words, *, at: datetime) -> list[Line]:
     """Return the two lines above every part: what state a task is in, and what it runs where."""
-    state = words.state(view)
+    state = state_word(view)
     sign, colour = sign_of(state, look)
-    took = words.took(view.latest, at=at)
+    took = took_text(view.latest, at=at)
     first: Line = [
         (view.id, "bold"),
         (f"  {sign} {state}", colour),
@@ -68,8 +69,8 @@ def run_lines(view: View, look: Look, words: Words, *, at: datetime) -> list[Lin
             [
                 (f"{run.number:>4}  ", "bold"),
                 (pad(f"{sign} {run.state}", 12), colour),
-                (pad(words.took(run, at=at), 9, right=True), ""),
-                (pad(words.age(began, at=at), 10, right=True), "dim"),
+                (pad(took_text(run, at=at), 9, right=True), ""),
+                (pad(age(began, at=at), 10, right=True), "dim"),
                 (f"  {run.cause}", "dim"),
                 (f"  {size(run.bytes)}" if run.bytes else "", "dim"),
                 (f"  {words.result(run, view.id)}", ""),

@@ -8,11 +8,11 @@ from datetime import date, datetime, time, timedelta
 
 from errands.engine.engine import Engine
 from errands.frontends.top.line_view import Line
-from errands.frontends.top.words import Words
 from errands.model.schedule.slot_record import Slot
 from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.text import Look, pad
+from errands.text.describe import age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,21 +39,19 @@ _FATES: dict[str, tuple[str, str, str]] = {
 }
 
 
-def slot_lines(
-    engine: Engine, view: View, look: Look, words: Words, *, month: int, at: datetime
-) -> list[Line]:
+def slot_lines(engine: Engine, view: View, look: Look, *, month: int, at: datetime) -> list[Line]:
     """Write down the slots of a recurring task; `month` is counted from the current one."""
     lines: list[Line] = []
     coming = engine.schedules.coming(view.id, _NEXT)
     for number, each in enumerate(coming):
-        when = f"{_clock(each)}  {words.age(each, at=at)}"
+        when = f"{_clock(each)}  {age(each, at=at)}"
         lines.append([("Next  " if not number else "      ", "bold"), (when, "")])
     if not coming:
         nothing = "an event starts it" if view.standing and view.standing.health else "no run is coming"
         lines.append([("Next  ", "bold"), (nothing, "dim")])
     if view.standing is not None and view.standing.health is not None:
         looked = view.standing.checked_at
-        text = f"{view.standing.health}, looked {words.age(looked, at=at)}" if looked else "not looked yet"
+        text = f"{view.standing.health}, looked {age(looked, at=at)}" if looked else "not looked yet"
         lines.append([("Watch ", "bold"), (text, "")])
     lines += [[], *_calendar(engine, view, look, month=month, at=at), []]
     lines.append([("Latest", "bold")])

@@ -190,7 +190,7 @@ class TaskView(Container):
 
     def _draw_slots(self, view: View, look: Look, *, at: datetime) -> None:
         try:
-            self._text.set_lines(slot_lines(self._engine, view, look, self._words, month=self._month, at=at))
+            self._text.set_lines(slot_lines(self._engine, view, look, month=self._month, at=at))
         except ErrandsError:
             return
 
