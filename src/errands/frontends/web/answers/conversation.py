@@ -7,10 +7,11 @@ from typing import Any
 from errands.engine.agents.call_log import calls_of, started_by
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.task_page import why_not_resumable
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line, visible
-from errands.model.view import View, plain_value
+from errands.model.view import View
 
 
 def conversation(call: Call) -> Answer:
@@ -49,16 +50,13 @@ def _calls(engine: Engine, view: View) -> dict[int, list[dict[str, Any]]]:
     """Return the calls of tools by the number of the run; their texts were masked when they were kept."""
     return {
         run: [
-            {
-                "id": line(each.id),
-                "name": each.name,
-                "arguments": each.arguments,
-                "result": each.result,
-                "failed": each.failed,
-                "started_at": plain_value(each.started_at),
-                "ended_at": plain_value(each.ended_at),
-                "task": started_by(engine, view.id, run, each.id),
-            }
+            shaped(
+                "Call",
+                each,
+                arguments=each.arguments,
+                result=each.result,
+                task=started_by(engine, view.id, run, each.id),
+            )
             for each in calls
         ]
         for run, calls in calls_of(engine, view.id).items()

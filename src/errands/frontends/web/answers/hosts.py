@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from errands.engine.fleet.host_watch import HostWatch
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.guard import RefusalError
 from errands.model.errors import ErrandsError
 from errands.model.text.sanitise import line
@@ -24,16 +25,12 @@ async def list_hosts(watch: HostWatch) -> dict[str, Any]:
     return {
         "member": True,
         "hosts": [
-            {
-                "name": line(each.name),
-                "state": each.state,
-                "slots": each.slots,
-                "running": each.running,
-                "labels": [line(label) for label in each.labels],
-                "seen_at": plain_value(now - timedelta(seconds=each.seen)),
-                "version": line(each.version),
-                "own": each.id == watch.own,
-            }
+            shaped(
+                "Host",
+                each,
+                seen_at=plain_value(now - timedelta(seconds=each.seen)),
+                own=each.id == watch.own,
+            )
             for each in found
         ],
     }

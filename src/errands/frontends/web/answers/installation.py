@@ -9,13 +9,13 @@ from errands.config.agent_entries import agent_entries
 from errands.engine.live.metrics import families, negotiated
 from errands.frontends.tools.keys import KEYS, PLACES
 from errands.frontends.web.answers.rows import done
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler, Text
 from errands.frontends.web.callers import browser_of
 from errands.frontends.web.guard import RefusalError
 from errands.frontends.web.signing import WebSession
 from errands.frontends.web.stream_facts import daemon_facts
 from errands.model.text.sanitise import line
-from errands.model.view import plain_value
 
 
 def settings(call: Call) -> Answer:
@@ -36,13 +36,7 @@ def settings(call: Call) -> Answer:
 
 def doctor(call: Call) -> Answer:
     found = [
-        {
-            "section": line(section),
-            "level": finding.level,
-            "text": line(finding.text),
-            "advice": line(finding.advice),
-        }
-        for section, finding in call.services.examine()
+        shaped("Finding", finding, section=line(section)) for section, finding in call.services.examine()
     ]
     levels = ("ok", "warn", "fail")
     worst = max((each["level"] for each in found), key=levels.index, default="ok")
@@ -51,16 +45,7 @@ def doctor(call: Call) -> Answer:
 
 def keys(call: Call) -> Answer:
     return {
-        "keys": [
-            {
-                "action": each.action,
-                "keys": list(each.keys),
-                "place": each.place,
-                "label": each.label,
-                "help": each.help,
-            }
-            for each in KEYS
-        ],
+        "keys": [shaped("Key", each) for each in KEYS],
         "places": [{"place": place, "said": said} for place, said in PLACES.items()],
     }
 
@@ -123,14 +108,7 @@ def _own(call: Call) -> WebSession:
 
 
 def _session(session: WebSession, own: str) -> dict[str, Any]:
-    return {
-        "id": session.id,
-        "browser": line(session.browser),
-        "address": line(session.address),
-        "created_at": plain_value(session.created_at),
-        "seen_at": plain_value(session.seen_at),
-        "current": session.id == own,
-    }
+    return shaped("Session", session, current=session.id == own)
 
 
 ANSWERS: dict[str, Handler] = {

@@ -7,6 +7,7 @@ from typing import Any
 from errands.config.channels import READY, kind_of
 from errands.engine.notices.addresses import addresses
 from errands.frontends.web.answers.rows import done
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue, NotFound
 from errands.model.notices.delivery import delivery_of, text, title
@@ -14,7 +15,6 @@ from errands.model.notices.notice import Notice
 from errands.model.options.draft import Draft
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line, visible
-from errands.model.view import plain_value
 from errands.text import plural
 
 _LONGEST = 2000  # bytes of what a notice says
@@ -23,18 +23,16 @@ _LONGEST = 2000  # bytes of what a notice says
 def _notice(notice: Notice, state: str, why: str) -> dict[str, Any]:
     delivery = delivery_of([notice])
     said = f"{title(delivery)}\n{text(delivery, _LONGEST)}"
-    return {
-        "id": notice.id,
-        "task": notice.task_id,
-        "run": notice.run_id,
-        "event": line(notice.event),
-        "channel": line(notice.address.channel),
-        "target": line(notice.address.target),
-        "state": state,
-        "attempts": notice.attempts,
-        "created_at": plain_value(notice.created_at),
-        "said": {"text": Mask({}).text(visible(said)), "why": line(why)},
-    }
+    return shaped(
+        "Notice",
+        notice,
+        task=notice.task_id,
+        run=notice.run_id,
+        channel=line(notice.address.channel),
+        target=line(notice.address.target),
+        state=state,
+        said={"text": Mask({}).text(visible(said)), "why": line(why)},
+    )
 
 
 def notices(call: Call) -> Answer:

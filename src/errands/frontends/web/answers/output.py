@@ -11,6 +11,7 @@ from typing import Any
 
 from errands.engine.engine import Engine
 from errands.frontends.web.api.bodies import MOST_LOGS
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Download, Handler
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.text.mask import Mask
@@ -38,15 +39,14 @@ def _run_id(engine: Engine, task: str, run: int | None) -> str:
 def window(engine: Engine, mask: Mask, run_id: str, piece: Piece) -> dict[str, Any]:
     """Return a piece of output as the API shows it."""
     run = engine.run(run_id)
-    return {
-        "run": run_id,
-        "offset": piece.offset,
-        "next_offset": piece.next_offset,
-        "missing": piece.missing,
-        "end": max(piece.next_offset, end_of(engine, run_id)),
-        "live": run.state in ("pending", "running"),
-        "text": mask.output(piece.content, before=piece.before, after=piece.after, colour=True),
-    }
+    return shaped(
+        "Output",
+        piece,
+        run=run_id,
+        end=max(piece.next_offset, end_of(engine, run_id)),
+        live=run.state in ("pending", "running"),
+        text=mask.output(piece.content, before=piece.before, after=piece.after, colour=True),
+    )
 
 
 def end_of(engine: Engine, run_id: str) -> int:
@@ -198,9 +198,7 @@ def log_requests(engine: Engine, text: str) -> list[OutputReader]:
     for word in words:
         name, at, offset = word.partition("@")
         task, _, number = name.rpartition(".")
-        if not (number.isdecimal() and number.isascii()) or (
-            at and not (offset.isdecimal() and offset.isascii())
-        ):
+        if not _is_number(number) or (at and not _is_number(offset)):
             raise BadValue(f"logs must be like pytest-7k2m4x.1@0 (got {word[:80]!r})")
         run_id = engine.run(f"{engine.resolve(task)}.{int(number[:9])}").id
         readers.append(OutputReader(run_id, int(offset[:18]) if at else end_of(engine, run_id)))

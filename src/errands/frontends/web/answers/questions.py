@@ -8,6 +8,7 @@ from errands.engine.approval.answers import answers_to
 from errands.engine.approval.question_facts import facts_of, headline
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.rows import Rows, changed
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.approval import Approval, AuditEntry, call_of
 from errands.model.errors import Drifted, NotFound
@@ -169,24 +170,19 @@ def _entry(entry: AuditEntry) -> dict[str, Any]:
     asked, mask = entry.approval, Mask({})
     outcome = "" if entry.outcome is None else entry.outcome
     more = entry.error or entry.summary or ""
-    return {
-        "id": asked.id,
-        "task": asked.task_id,
-        "run": asked.run,
-        "name": line(entry.name),
-        "command": mask.text(line(call_of(asked) or entry.command)),
-        "cwd": line(entry.cwd),
-        "state": asked.state,
-        "scope": asked.scope,
-        "asked_at": plain_value(asked.asked_at),
-        "answered_at": plain_value(asked.at),
-        "by": None if asked.by is None else line(asked.by),
-        "door": None if asked.door is None else line(asked.door),
-        "note": mask.text(line(asked.note)),
-        "reasons": [_reason(each) for each in asked.reasons],
-        "gone": entry.is_gone,
-        "said": {"outcome": mask.text(line(f"{outcome}: {more}" if outcome and more else outcome))},
-    }
+    return shaped(
+        "AuditEntry",
+        asked,
+        task=asked.task_id,
+        name=line(entry.name),
+        command=mask.text(line(call_of(asked) or entry.command)),
+        cwd=line(entry.cwd),
+        answered_at=plain_value(asked.at),
+        note=mask.text(line(asked.note)),
+        reasons=[_reason(each) for each in asked.reasons],
+        gone=entry.is_gone,
+        said={"outcome": mask.text(line(f"{outcome}: {more}" if outcome and more else outcome))},
+    )
 
 
 ANSWERS: dict[str, Handler] = {

@@ -10,6 +10,7 @@ from typing import Any
 from errands.engine.engine import Engine
 from errands.engine.task_facts import task_facts
 from errands.engine.text_mask import TextMask
+from errands.frontends.web.api.shapes import shaped
 from errands.model.text.sanitise import line, visible
 from errands.model.view import RunView, View, plain_value
 from errands.text import Look, clip
@@ -103,16 +104,4 @@ def counts(engine: Engine) -> dict[str, int]:
 
 
 def lanes(engine: Engine) -> dict[str, Any]:
-    return {
-        "lanes": [
-            {
-                "name": line(each.name),
-                "width": each.width,
-                "configured": each.configured,
-                "running": each.running,
-                "pending": each.pending,
-                "set_by": None if each.set_by is None else line(each.set_by),
-            }
-            for each in engine.queue.lanes()
-        ]
-    }
+    return {"lanes": [shaped("Lane", each) for each in engine.queue.lanes()]}

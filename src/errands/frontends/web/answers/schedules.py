@@ -8,11 +8,11 @@ from typing import Any
 
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.rows import Rows
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import STANDING
-from errands.model.text.sanitise import line
 from errands.model.view import View, plain_value
 from errands.ports.store import Query
 
@@ -23,16 +23,7 @@ _MOST_OF_A_MONTH = 50_000
 
 def slot_json(slot: Slot, states: dict[int, str]) -> dict[str, Any]:
     """Return a record of slots, with how its run ended."""
-    return {
-        "slot": plain_value(slot.slot),
-        "until": plain_value(slot.until),
-        "count": slot.count,
-        "outcome": slot.outcome,
-        "reason": line(slot.reason),
-        "run": slot.run,
-        "at": plain_value(slot.at),
-        "state": None if slot.run is None else states.get(slot.run),
-    }
+    return shaped("Slot", slot, state=None if slot.run is None else states.get(slot.run))
 
 
 def schedule_of(
@@ -50,17 +41,14 @@ def schedule_of(
             "checked_at": plain_value(standing.checked_at),
             "last_event_at": plain_value(standing.signal_at),
         }
-    return {
-        "row": rows.one(view),
-        "rule": line(standing.rule),
-        "runs": standing.runs,
-        "max_runs": standing.max_runs,
-        "failures": standing.failures,
-        "last_at": plain_value(standing.last_at),
-        "next_runs": [plain_value(each) for each in engine.schedules.coming(view.id)],
-        "streak": [slot_json(each, states) for each in found],
-        "watch": watch,
-    }
+    return shaped(
+        "Schedule",
+        standing,
+        row=rows.one(view),
+        next_runs=[plain_value(each) for each in engine.schedules.coming(view.id)],
+        streak=[slot_json(each, states) for each in found],
+        watch=watch,
+    )
 
 
 def schedules(call: Call) -> Answer:

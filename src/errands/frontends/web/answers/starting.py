@@ -8,6 +8,7 @@ from typing import Any
 
 from errands.frontends.web.answers.rows import changed
 from errands.frontends.web.api.bodies import FORM
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.action import written
 from errands.model.approval import way_in
@@ -90,16 +91,7 @@ def options(call: Call) -> Answer:
     config = call.engine.config
     return {
         "options": [
-            {
-                "name": each.name,
-                "type": each.type,
-                "help": each.help,
-                "kind": each.kind,
-                "group": each.group,
-                "choices": list(each.choices),
-                "default": each.default or each.setting,
-                "placeholder": each.values,
-            }
+            shaped("TaskOption", each, default=each.default or each.setting, placeholder=each.values)
             for each in FORM
         ],
         "agents": [line(each) for each in config.backends],

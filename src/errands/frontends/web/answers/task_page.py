@@ -8,11 +8,12 @@ from errands.engine.engine import Engine
 from errands.frontends.web.answers.output import cause
 from errands.frontends.web.answers.rows import Rows, facts_about
 from errands.frontends.web.answers.schedules import schedule_of
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call
 from errands.model.errors import ErrandsError, NotFound
 from errands.model.text.sanitise import line, visible
 from errands.model.text.secrets import masked_variables
-from errands.model.view import View, as_json, plain_value
+from errands.model.view import View, as_json
 from errands.ports.store import Query
 
 _MOST_CHILDREN = 100
@@ -38,25 +39,16 @@ def task(call: Call) -> Answer:
 
 
 def _run(engine: Engine, rows: Rows, view: View, run: Any) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "number": run.number,
-        "state": run.state,
-        "cause": run.cause,
-        "created_at": plain_value(run.created_at),
-        "started_at": plain_value(run.started_at),
-        "completed_at": plain_value(run.completed_at),
-        "bytes": run.bytes,
-        "lines": run.lines,
-        "truncated": run.truncated,
-        "files": [line(each) for each in engine.files(run.id)],
-        "said": {
+    is_latest_failure = run.state == "failed" and run.number == view.latest.number
+    return shaped(
+        "Run",
+        run,
+        files=[line(each) for each in engine.files(run.id)],
+        said={
             "more": rows.result(view, run),
-            "cause": cause(engine, run.id)
-            if run.state == "failed" and run.number == view.latest.number
-            else "",
+            "cause": cause(engine, run.id) if is_latest_failure else "",
         },
-    }
+    )
 
 
 def _parent(engine: Engine, rows: Rows, view: View) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from errands.engine.engine import Engine
 from errands.frontends.web.answers.rows import Rows, changed, done
 from errands.frontends.web.answers.task_page import task
 from errands.frontends.web.api.schema import moment
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.frontends.web.guard import RefusalError
 from errands.model.errors import BadValue, ErrandsError, StoreError
@@ -143,12 +144,7 @@ def events(call: Call) -> Answer:
     mask = call.engine.mask(call.task)
     return {
         "events": [
-            {
-                "at": plain_value(each.at),
-                "run": each.run,
-                "name": line(each.name),
-                "detail": mask.text(line(each.detail)),
-            }
+            shaped("Event", each, detail=mask.text(line(each.detail)))
             for each in call.engine.events(call.task)
         ]
     }
@@ -158,19 +154,17 @@ def trace(call: Call) -> Answer:
     spans = call.engine.tracing.tree(call.task)
     return {
         "spans": [
-            {
-                "id": each.place.span_id,
-                "parent": each.parent_id,
-                "task": _text_or_none(each.attributes.get("task.id")),
-                "name": line(each.name),
-                "started_at": plain_value(each.started_at),
-                "ended_at": plain_value(each.ended_at),
-                "error": None if each.error is None else line(each.error),
-                "attributes": {
+            shaped(
+                "Span",
+                each,
+                id=each.place.span_id,
+                parent=each.parent_id,
+                task=_text_or_none(each.attributes.get("task.id")),
+                attributes={
                     line(name): line(value) if isinstance(value, str) else value
                     for name, value in each.attributes.items()
                 },
-            }
+            )
             for each in spans
         ]
     }

@@ -10,6 +10,7 @@ from errands.engine.engine import Engine
 from errands.frontends.web.answers.output import cause
 from errands.frontends.web.answers.rows import Rows, counts, lanes
 from errands.frontends.web.api.schema import moment
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.frontends.web.stream_facts import daemon_facts
 from errands.model.errors import BadValue
@@ -90,16 +91,7 @@ def timeline(call: Call) -> Answer:
     )
     found: dict[str, list[dict[str, Any]]] = {}
     for bar in bars:
-        found.setdefault(bar.group, []).append(
-            {
-                "started_at": plain_value(bar.started_at),
-                "ended_at": plain_value(bar.ended_at),
-                "state": bar.state,
-                "count": bar.runs,
-                "track": bar.track,
-                "task": bar.task_id,
-            }
-        )
+        found.setdefault(bar.group, []).append(shaped("Bar", bar, count=bar.runs, task=bar.task_id))
     coming = _coming_bars(engine, group, now, until)
     return {
         "since": plain_value(since),
@@ -145,18 +137,7 @@ def figures(call: Call) -> Answer:
             {"name": line(each), "runs": runs} for each, runs in reports.busiest_names(since=since, limit=50)
         ],
         "name": name,
-        "points": [
-            {
-                "at": plain_value(each.at),
-                "task": each.task_id,
-                "run": each.run,
-                "state": each.state,
-                "seconds": each.seconds,
-                "tokens": each.tokens,
-                "cost": each.microdollars / 1e6,
-            }
-            for each in points
-        ],
+        "points": [shaped("Point", each, task=each.task_id, cost=each.microdollars / 1e6) for each in points],
         "days": [days[each] for each in sorted(days)],
         "median": took[(len(took) - 1) // 2] if took else None,
         "said": {"summary": f"{plural(total, 'run')}, {failed:,} failed"},

@@ -7,6 +7,8 @@ characters; what it means to a browser is the page's concern, which shows it as 
 
 from __future__ import annotations
 
+from typing import Any
+
 from errands.frontends.web.api.schema import (
     Schema,
     choice,
@@ -23,6 +25,8 @@ from errands.frontends.web.api.schema import (
 )
 from errands.frontends.web.api.view_shapes import VIEW_SHAPES
 from errands.model.states import SIGNS
+from errands.model.text.sanitise import line
+from errands.model.view import plain_value
 
 _any = text(longest=None)
 _STATE = choice(tuple(SIGNS), "the state, in one word")
@@ -270,3 +274,15 @@ SHAPES: dict[str, Schema] = {
     ),
     "Audit": thing(entries=listed(ref("AuditEntry"), "newest first")),
 }
+
+
+def shaped(shape: str, record: object, **more: Any) -> dict[str, Any]:
+    """Return a record in a shape: the fields in `more` as they are, the others by name, without controls."""
+    names = SHAPES[shape]["properties"]
+    return {name: more[name] if name in more else _shown(getattr(record, name)) for name in names}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return line(value)
+    return [_shown(each) for each in value] if isinstance(value, tuple) else plain_value(value)

@@ -244,16 +244,15 @@ VIEW_SHAPES: dict[str, Schema] = {
         member=flag("whether this home belongs to a fleet"),
         hosts=listed(ref("Host"), "by name; those that are gone last"),
     ),
+    "Key": thing(
+        action=text("what it is called in code", longest=None),
+        keys=listed(_any),
+        place=text("where it does this", longest=None),
+        label=text("a word for the line of keys; may be empty", longest=None),
+        help=_any,
+    ),
     "Keys": thing(
-        keys=listed(
-            thing(
-                action=text("what it is called in code", longest=None),
-                keys=listed(_any),
-                place=text("where it does this", longest=None),
-                label=text("a word for the line of keys; may be empty", longest=None),
-                help=_any,
-            )
-        ),
+        keys=listed(ref("Key")),
         places=listed(thing(place=_any, said=text("the place, in words", longest=None))),
     ),
     "Session": thing(
