@@ -172,13 +172,10 @@ class Claude(BaseDialect):
         ]
         if not views:
             return Reply(text=NOTHING, content={"tasks": []})
-        lines = [listed(view, context.engine.now()) for view in views[:LISTED]] + left_out(views, LISTED)
-        end = "Use TaskOutput tool to get task output."
-        return Reply(
-            text="\n".join(["Background Tasks:", _RULE, *lines, _RULE, end]),
-            content={"tasks": [_facts(view) for view in views[:LISTED]]},
-            tasks=tuple(view.id for view in views[:LISTED]),
-        )
+        shown = views[:LISTED]
+        lines = [listed(view, context.engine.now()) for view in shown] + left_out(views, LISTED)
+        lines = ["Background Tasks:", _RULE, *lines, _RULE, "Use TaskOutput tool to get task output."]
+        return reply(shown, lines, {"tasks": [_facts(view) for view in shown]})
 
     def missing(self, task_id: str) -> Reply:
         content = {"success": False, "task_id": task_id, "status": "error", "error": NOT_FOUND}

@@ -115,11 +115,7 @@ class Egirl(BaseDialect):
             ran = each.get("last_run", {})
             lines += [listed(view), approval(view), ran.get("error") or "", ran.get("result") or ""]
         lines += left_out(views, LISTED)
-        return Reply(
-            text="\n".join(line.rstrip("\n") for line in lines if line) or NOTHING,
-            content={"tasks": shown},
-            tasks=tuple(view.id for view in views[:LISTED]),
-        )
+        return reply(views[:LISTED], lines or [NOTHING], {"tasks": shown})
 
     async def task_pause(self, context: ToolContext, *, task_id: str) -> Reply:
         view = await self._recurring(context, task_id, "pause")

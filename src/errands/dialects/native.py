@@ -184,13 +184,10 @@ class Native(BaseDialect):
         self, context: ToolContext, *, state: str | None = None, batch: str | None = None
     ) -> Reply:
         views = await context.tasks(states=() if state is None else (state,), batch=batch)
-        lines = [listed(view, context.engine.now()) for view in views[:LISTED]]
+        shown = views[:LISTED]
+        lines = [listed(view, context.engine.now()) for view in shown] or ["There are no tasks."]
         lines += left_out(views, LISTED, "; ask for one `state`")
-        return Reply(
-            text="\n".join(lines) or "There are no tasks.",
-            content={"tasks": [_facts(view) for view in views[:LISTED]], "count": len(views)},
-            tasks=tuple(view.id for view in views[:LISTED]),
-        )
+        return reply(shown, lines, {"tasks": [_facts(view) for view in shown], "count": len(views)})
 
     async def show(self, context: ToolContext, *, id: str) -> Reply:
         view = await context.find(id)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from errands.model.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.states import RunState, TaskState
 
-    OpenCodeStatus = Literal["running", "completed", "error", "cancelled", "resumed"]
-    ClaudeStatus = Literal["pending", "running", "completed", "error", "cancelled"]
-    ClaudeType = Literal["bash", "agent", "remote"]
-    CoStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
-    EgirlStatus = Literal["proposed", "active", "paused", "done", "failed"]
-    EgirlRunStatus = Literal["running", "success", "failure", "skipped"]
+OPENCODE = ("running", "completed", "error", "cancelled", "resumed")
+CLAUDE = ("pending", "running", "completed", "error", "cancelled")
+CLAUDE_TYPES = ("bash", "agent", "remote")
+CO = ("pending", "running", "completed", "failed", "cancelled")
+EGIRL = ("proposed", "active", "paused", "done", "failed")
+EGIRL_RUN = ("running", "success", "failure", "skipped")
 
-OPENCODE: tuple[OpenCodeStatus, ...] = ("running", "completed", "error", "cancelled", "resumed")
-CLAUDE: tuple[ClaudeStatus, ...] = ("pending", "running", "completed", "error", "cancelled")
-CLAUDE_TYPES: tuple[ClaudeType, ...] = ("bash", "agent", "remote")
-CO: tuple[CoStatus, ...] = ("pending", "running", "completed", "failed", "cancelled")
-EGIRL: tuple[EgirlStatus, ...] = ("proposed", "active", "paused", "done", "failed")
-EGIRL_RUN: tuple[EgirlRunStatus, ...] = ("running", "success", "failure", "skipped")
-
-ICONS: dict[ClaudeStatus, str] = {
+ICONS = {
     "running": "⏳",
     "completed": "✓",
     "error": "✗",
@@ -41,13 +32,7 @@ _RECURRING: dict[TaskState, RunState] = {
     "failed": "failed",
     "cancelled": "cancelled",
 }
-_ENDED: dict[RunState, OpenCodeStatus] = {
-    "completed": "completed",
-    "failed": "error",
-    "cancelled": "cancelled",
-    "skipped": "cancelled",
-}
-_CLAUDE: dict[RunState, ClaudeStatus] = {
+_CLAUDE: dict[RunState, str] = {
     "pending": "pending",
     "running": "running",
     "completed": "completed",
@@ -55,15 +40,8 @@ _CLAUDE: dict[RunState, ClaudeStatus] = {
     "cancelled": "cancelled",
     "skipped": "cancelled",
 }
-_CO: dict[RunState, CoStatus] = {
-    "pending": "pending",
-    "running": "running",
-    "completed": "completed",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "skipped": "cancelled",
-}
-_EGIRL: dict[TaskState, EgirlStatus | None] = {
+_CO = {**_CLAUDE, "failed": "failed"}
+_EGIRL: dict[TaskState, str | None] = {
     "proposed": "proposed",
     "rejected": None,
     "active": "active",
@@ -72,7 +50,7 @@ _EGIRL: dict[TaskState, EgirlStatus | None] = {
     "failed": "failed",
     "cancelled": None,
 }
-_EGIRL_RUN: dict[RunState, EgirlRunStatus | None] = {
+_EGIRL_RUN: dict[RunState, str | None] = {
     "pending": None,
     "running": "running",
     "completed": "success",
@@ -93,15 +71,15 @@ def phase(view: View) -> RunState:
     return view.latest.state if view.standing is None or view.is_live else _RECURRING[view.task_state]
 
 
-def opencode(view: View) -> OpenCodeStatus:
+def opencode(view: View) -> str:
     """Return the status; a task in the queue, waiting for approval or its next run counts as running."""
     state = phase(view)
     if state in ("pending", "running"):
         return "resumed" if view.is_resumed else "running"
-    return _ENDED[state]
+    return _CLAUDE[state]
 
 
-def claude(view: View) -> ClaudeStatus:
+def claude(view: View) -> str:
     return _CLAUDE[phase(view)]
 
 
@@ -121,19 +99,19 @@ def co_exit_code(view: View) -> int | None:
     return -run.signal if run.exit_code is None and run.signal is not None else run.exit_code
 
 
-def claude_type(view: View) -> ClaudeType:
+def claude_type(view: View) -> str:
     return "bash" if view.agent is None else "agent"
 
 
-def co(view: View) -> CoStatus:
+def co(view: View) -> str:
     return _CO[phase(view)]
 
 
-def egirl(view: View) -> EgirlStatus | None:
+def egirl(view: View) -> str | None:
     """Return the status; None for a task that counts as deleted."""
     return _EGIRL[view.task_state]
 
 
-def egirl_run(state: RunState) -> EgirlRunStatus | None:
+def egirl_run(state: RunState) -> str | None:
     """Return the status; None before the run has started."""
     return _EGIRL_RUN[state]
