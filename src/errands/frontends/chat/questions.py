@@ -10,7 +10,7 @@ from errands.frontends.chat.output import Output
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue
-from errands.model.text.answers import NO, ONCE, Answer, answer_to, keys, prompt, reach, spoken
+from errands.model.text.answers import NO, ONCE, Answer, answer_to, approved, keys, prompt, rejected, spoken
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -113,15 +113,11 @@ class Questions:
             self.rejected.discard(task_id)
             by = self._who if self._is_person else f"{self._who}{SAID_YES}"  # which approval.yes can forbid
             self._engine.approve(task_id, by=by, door=FRONTEND, question=number, scope=scope)
-            effect = {"proposed": "", "failed": "; it runs again, without its sandbox"}.get(before)
-            said = f"approved {task_id}{reach(scope)}{effect}"
-            if effect is None:
-                said = f"allowed{reach(scope)}; {task_id} continues"
+            said = approved(task_id, before, scope)
         else:
             self.rejected.add(task_id)
             self._engine.reject(task_id, by=self._who, door=FRONTEND, question=number, note=note)
-            effect = "it will not start" if before == "proposed" else "its agent continues without it"
-            said = f"rejected {task_id}; {effect}"
+            said = rejected(task_id, before)
         self._output.lines(said)
 
     def _find(self, prefix: str) -> str:

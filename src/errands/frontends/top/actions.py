@@ -11,7 +11,7 @@ from errands.engine.engine import Engine
 from errands.frontends.tools.second_thoughts import for_approval
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.options.draft import Draft
-from errands.model.text.answers import NO, ONCE, Answer, reach
+from errands.model.text.answers import NO, ONCE, Answer, approved, rejected
 from errands.model.view import View
 from errands.text import plural
 
@@ -97,15 +97,11 @@ class Actions:
     def approve(self, view: View, scope: Scope, number: int | None) -> str:
         """Approve exactly the question that was shown."""
         self._engine.approve(view.id, by=self._who, door=DOOR, scope=scope, question=number)
-        effect = {"proposed": "", "failed": "; it runs again, without its sandbox"}.get(view.state)
-        if effect is None:
-            return f"allowed{reach(scope)}; {view.id} continues"
-        return f"approved {view.id}{reach(scope)}{effect}"
+        return approved(view.id, view.state, scope)
 
     def reject(self, view: View, note: str, number: int | None) -> str:
         self._engine.reject(view.id, by=self._who, door=DOOR, note=note, question=number)
-        effect = "it will not start" if view.state == "proposed" else "its agent continues without it"
-        return f"rejected {view.id}; {effect}"
+        return rejected(view.id, view.state)
 
     def _each(self, ids: Sequence[str], word: str, act: Callable[[str], object]) -> str:
         """Do the same with every task; one that is refused does not keep the others from it."""

@@ -51,6 +51,20 @@ def reach(scope: Scope) -> str:
     return "" if scope == "once" else f" {BY_NAME[scope].short}"
 
 
+def approved(task_id: str, state: str, scope: Scope) -> str:
+    """Say what a yes does to a task that was in this state: it may be about a call of its agent."""
+    if state not in ("proposed", "failed"):
+        return f"allowed{reach(scope)}; {task_id} continues"
+    again = "; it runs again, without its sandbox" if state == "failed" else ""
+    return f"approved {task_id}{reach(scope)}{again}"
+
+
+def rejected(task_id: str, state: str) -> str:
+    """Say what a no does to a task that was in this state."""
+    effect = "it will not start" if state == "proposed" else "its agent continues without it"
+    return f"rejected {task_id}; {effect}"
+
+
 def keys(offered: Sequence[Answer]) -> str:
     """Return the letters of a question's answers, the default in upper case: `y/t/a/N`."""
     letters = [_key(each, offered) for each in offered]
