@@ -228,7 +228,7 @@ def run_web(home: Home, config: Config, **options: Any) -> int:
     from errands.frontends.web.start import run
 
     def mcp(*given: Any) -> Any:
-        from errands.frontends.mcp.endpoint import endpoint
+        from errands.frontends.mcp.serve import endpoint
 
         return endpoint(open_client, *given)
 

@@ -1,4 +1,4 @@
-"""`errands mcp`: serve one client over stdio, or many over HTTP."""
+"""`errands mcp`: serve one client over stdio, many over HTTP, or as a part of another server."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from errands.dialects import named
 from errands.engine.engine import Engine
 from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server
+from errands.frontends.tools.http_server import App
 from errands.ports.listening import address, secret
 
 
@@ -56,3 +57,14 @@ def serve(
 
     asyncio.run(web.serve(server, host, port, token, LARGEST))
     return 0
+
+
+def endpoint(
+    open_engine: Callable[[], Engine], origins: list[str], environ: Mapping[str, str]
+) -> tuple[App, int]:
+    """Return the application for a server with these origins, and the largest message it takes."""
+    from errands.frontends.mcp.http import make_app
+
+    frontend = Frontend(named("native"), open_engine=open_engine, environ=environ)
+    token = environ.get("ERRANDS_MCP_TOKEN") or secret(frontend.engine.engine.home.mcp, "token")
+    return make_app(make_server(frontend), origins, token, LARGEST), LARGEST

@@ -8,13 +8,12 @@ from errands import __version__, config
 from errands.config.agent_entries import agent_entries
 from errands.engine.live.metrics import families, negotiated
 from errands.frontends.tools.keys import KEYS, PLACES
-from errands.frontends.web.answers.rows import done
+from errands.frontends.web.answers.rows import daemon_facts, done
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler, Text
 from errands.frontends.web.callers import browser_of
 from errands.frontends.web.guard import RefusalError
 from errands.frontends.web.signing import WebSession
-from errands.frontends.web.stream_facts import daemon_facts
 from errands.model.text.sanitise import line
 
 

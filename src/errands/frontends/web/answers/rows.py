@@ -1,4 +1,4 @@
-"""Rows: tasks as lists show them, in the words of the command line."""
+"""Rows: tasks as lists show them, in the words of the command line; and what stands beside lists."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from errands.engine.text_mask import TextMask
 from errands.frontends.web.api.shapes import shaped
 from errands.model.text.sanitise import line, visible
 from errands.model.view import RunView, View, plain_value
+from errands.ports.store import Query
 from errands.text import Look, clip
 from errands.text.describe import ending_line, outcome, purpose, result, state_word
 
 LOOK = Look(columns=100_000)
+NO_DAEMON = "No daemon is running: nothing starts, and it is not known what has ended."
 LONGEST = 160  # characters of what a row says about its task
 
 
@@ -105,3 +107,15 @@ def counts(engine: Engine) -> dict[str, int]:
 
 def lanes(engine: Engine) -> dict[str, Any]:
     return {"lanes": [shaped("Lane", each) for each in engine.queue.lanes()]}
+
+
+def daemon_facts(engine: Engine, *, is_live: bool) -> dict[str, Any]:
+    """Say whether a daemon runs and, if something waits for one, what does not happen without it."""
+    return {"live": is_live, "said": {"why": NO_DAEMON if not is_live and _is_needed(engine) else ""}}
+
+
+def _is_needed(engine: Engine) -> bool:
+    counts = engine.counts()
+    if counts.get("running") or counts.get("pending"):
+        return True
+    return bool(engine.list(Query(states=("active",), limit=1)))

@@ -8,11 +8,10 @@ from typing import Any
 
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.output import cause
-from errands.frontends.web.answers.rows import Rows, counts, lanes
+from errands.frontends.web.answers.rows import Rows, counts, daemon_facts, lanes
 from errands.frontends.web.api.schema import moment
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
-from errands.frontends.web.stream_facts import daemon_facts
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
