@@ -13,7 +13,7 @@ from errands.model.text.json_text import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime, timedelta
     from typing import Any
 
@@ -393,6 +393,11 @@ def _next_run(view: View) -> datetime | None:
 
 def _plain(thing: Any) -> dict[str, Any]:
     return {name: plain_value(getattr(thing, name)) for name in fields(thing)}
+
+
+def plain_fields(record: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return these fields of a record as JSON has them."""
+    return {name: plain_value(getattr(record, name)) for name in names}
 
 
 def plain_value(value: Any) -> Any:

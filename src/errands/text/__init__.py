@@ -105,6 +105,12 @@ def state_cell(state: str, look: Look) -> Cell:
     return Cell(text=f"{look.sign(SIGNS.get(state, '·'), plain)} {state}", colour=colour)
 
 
+def titled(name: str, state: str, look: Look) -> str:
+    """Return the first line about a task: its id and its state."""
+    cell = state_cell(state, look)
+    return f"{look.paint(name, 'bold')}  {look.paint(cell.text, cell.colour)}"
+
+
 # --- pieces of text ------------------------------------------------------------------------------
 
 
@@ -240,6 +246,15 @@ def rule(title: str, look: Look) -> str:
     head = f"{dash}{dash} {title} " if title else ""
     length = min(look.columns, 80) - width(head)
     return look.paint(head + dash * max(length, 2), "dim")
+
+
+def last_output(text: str, look: Look) -> list[str]:
+    """Return the end of an output between two rules; nothing if there is none."""
+    if not text.strip("\n"):
+        return []
+    lines = text.rstrip("\n").split("\n")
+    last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
+    return [rule(f"{last} of output", look), *lines, rule("", look)]
 
 
 # --- amounts -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from errands.model.text.duration import spoken, upcoming
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
 from errands.model.view import RunView, View
-from errands.text import Cell, Look, plural, state_cell, width
+from errands.text import Cell, Look, plural, titled, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +63,8 @@ def state_word(view: View) -> str:
 
 def ending_line(view: View, look: Look, *, at: datetime) -> str:
     """Return a task and its outcome on one line."""
-    state = state_cell(state_word(view), look)
     length = took_text(view.latest, at=at)
-    words = [f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}"]
+    words = [titled(view.id, state_word(view), look)]
     if length:
         words.append(f"{'for' if view.is_live else 'in'} {length}")
     more = outcome(view, look, at=at)

@@ -18,9 +18,9 @@ from errands.frontends.cli.parser import Arguments, Usage
 from errands.model.approval import chosen_scope
 from errands.model.errors import BadValue, FleetUnreachable, IllegalMove, UnknownTask
 from errands.model.text.sanitise import line
-from errands.model.view import STILL_LIVE
+from errands.model.view import STILL_LIVE, plain_fields
 from errands.ports.output import Piece
-from errands.text import facts, rule, state_cell
+from errands.text import facts, last_output, titled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
@@ -55,14 +55,11 @@ class FleetTasks:
         if arguments.json:
             context.print_json({**flat(run), "output_tail": shown})
             return 0
-        state = state_cell(far_task.word(run), look)
         name = run.task if "." not in given else far_task.run_id(run)
-        context.say(f"{look.paint(name, 'bold')}  {look.paint(state.text, state.colour)}")
+        context.say(titled(name, far_task.word(run), look))
         context.say(*facts(pairs(run), look))
-        lines = shown.rstrip("\n").split("\n") if shown.strip("\n") else []
-        if lines:
-            last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
-            context.say("", rule(f"{last} of output", look), *lines, rule("", look))
+        if lines := last_output(shown, look):
+            context.say("", *lines)
             more = look.command("logs -f" if run.outcome is None else "logs")
             context.say(look.paint(f"full output: {more} {run.task}", "dim"))
         return 0
@@ -374,11 +371,9 @@ class FleetTasks:
         if arguments.json:
             context.print_json({**flat(run), "state": word})
         elif not getattr(arguments, "quiet", False):
-            state = state_cell(word, context.look)
-            words = f"{context.look.paint(run.task, 'bold')}  {context.look.paint(state.text, state.colour)}"
             where = f"on {line(run.host)}" if run.host else f"waiting for {line(run.selector)}"
             more = " · ".join(filter(None, [where, line(far_task.error_of(run))]))
-            context.say(f"{words} · {more}")
+            context.say(f"{titled(run.task, word, context.look)} · {more}")
             if word == "proposed":
                 context.say(f"it waits for approval: errands approve {run.task}")
 
@@ -389,8 +384,6 @@ class FleetTasks:
                 "run_id": far_task.run_id(run),
                 "state": far_task.word(run),
                 "output": mask_of(run).output(piece.content, before=piece.before, after=b""),
-                "offset": piece.offset,
-                "next_offset": piece.next_offset,
-                "missing": piece.missing,
+                **plain_fields(piece, ("offset", "next_offset", "missing")),
             }
         )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.display.recurring import say_recurring
+from errands.frontends.cli.display.recurring import say_recurring, show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Option, Usage
 from errands.model.notices.notice import CONDITIONS
 from errands.model.view import NOT_APPROVED, View
 from errands.text.describe import now, waits_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from errands.model.options.draft import Draft
 
 AT_ONCE = 0.1  # seconds to wait for a task to start, before saying that it is queued
 
@@ -29,6 +35,30 @@ def check_reply(arguments: Arguments) -> None:
         )
     if arguments.json and arguments.quiet:
         raise Usage("give either --json or --quiet, not both")
+
+
+def start(
+    context: Context,
+    arguments: Arguments,
+    draft: Draft,
+    submit: Callable[[Draft], View],
+    report: Callable[..., int],
+) -> int:
+    """Submit what was typed and report it; or show when it would run, or let a host keep its schedule."""
+    if arguments.preview:
+        return show_preview(context, arguments, draft)
+    if arguments.keep_on is not None:
+        from errands.frontends.cli.kept_schedule import keep_on
+
+        return keep_on(context, arguments, draft)
+    if draft.after:
+        from errands.frontends.cli.targets import with_far_tasks
+
+        draft = with_far_tasks(context, draft)
+    before = context.engine.clock.now()
+    view = submit(draft)
+    is_resumed = getattr(arguments, "resume", None) is not None
+    return report(context, arguments, view, is_new=is_resumed or view.created_at >= before)
 
 
 def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:

@@ -7,7 +7,7 @@ from errands.frontends.cli.parser import Arguments, Option
 from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError, UnknownTask
 from errands.model.record import evolve
 from errands.model.text.sanitise import line
-from errands.model.view import View
+from errands.model.view import RunView, View
 from errands.ports.store import Query
 from errands.text.describe import ago, now, state_word
 
@@ -155,6 +155,14 @@ def describe_matches(context: Context, error: Ambiguous) -> Ambiguous:
         "\n".join([f"{error.prefix!r} matches several tasks, newest first:", *lines])
         + f"\nType more of the id; the whole id of the newest is {shown[0].id}"
     )
+
+
+def run_of(context: Context, view: View, number: str) -> RunView:
+    """Return one run of a task; refuse a number that it does not have."""
+    for run in view.history if view.standing is None else context.engine.history(view.id):
+        if str(run.number) == number:
+            return run
+    raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")
 
 
 def batch(context: Context, name: str) -> list[str]:

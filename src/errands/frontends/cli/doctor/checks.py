@@ -16,6 +16,7 @@ from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.doctor import Finding, fail, ok, warn
 from errands.frontends.cli.doctor.clients import client_findings
+from errands.frontends.cli.doctor.watches import event_findings
 from errands.model.errors import ErrandsError
 from errands.model.text.duration import spoken
 from errands.ports.home import is_locked, loose_parent
@@ -42,6 +43,8 @@ def examine(context: Context) -> Iterator[tuple[str, Finding]]:
     """Run every check; yield the findings with their sections."""
     for section, check in SECTIONS:
         try:
+            if section in ABOUT_TASKS and not os.path.exists(context.home.store):
+                continue
             for finding in check(context):
                 yield section, finding
         except (ErrandsError, OSError) as error:
@@ -247,8 +250,6 @@ def _agents(context: Context) -> Iterator[Finding]:
 
 
 def _runs(context: Context) -> Iterator[Finding]:
-    if not os.path.exists(context.home.store):
-        return
     stale = [
         warn(
             f"{task.id} started {ago(run.started_at, at=now()) if run.started_at else 'once'}, "
@@ -267,8 +268,6 @@ def _is_abandoned(path: str) -> bool:
 
 
 def _proposals(context: Context) -> Iterator[Finding]:
-    if not os.path.exists(context.home.store):
-        return
     at = now()
     found = [
         warn(
@@ -283,8 +282,6 @@ def _proposals(context: Context) -> Iterator[Finding]:
 
 
 def _schedules(context: Context) -> Iterator[Finding]:
-    if not os.path.exists(context.home.store):
-        return
     active = context.engine.schedules.count_active()
     if not active:
         yield ok("nothing is scheduled")
@@ -306,8 +303,6 @@ def _schedules(context: Context) -> Iterator[Finding]:
 
 
 def _notices(context: Context) -> Iterator[Finding]:
-    if not os.path.exists(context.home.store):
-        return
     found = context.engine.notices.undelivered()
     dead = [notice for notice in found if notice.state != "waiting"]
     late = [notice for notice in found if notice.state == "waiting" and now() - notice.created_at > LATE]
@@ -363,12 +358,7 @@ def _discovery(context: Context) -> Iterator[Finding]:
         yield ok(f"{known} looks for work: {repetition(view, at=context.engine.clock.now())}")
 
 
-def _events(context: Context) -> Iterator[Finding]:
-    from errands.frontends.cli.doctor.watches import event_findings
-
-    yield from event_findings(context)
-
-
+ABOUT_TASKS = ("runs", "approvals", "schedules", "notices")  # without a store there are none
 SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("configuration", _configuration),
     ("permissions", _permissions),
@@ -381,7 +371,7 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("runs", _runs),
     ("approvals", _proposals),
     ("schedules", _schedules),
-    ("events", _events),
+    ("events", event_findings),
     ("channels", _channels),
     ("notices", _notices),
     ("discovery", _discovery),

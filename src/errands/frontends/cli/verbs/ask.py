@@ -6,11 +6,11 @@ import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
-from errands.frontends.cli.reply import check_reply, reply
+from errands.frontends.cli.reply import check_reply, reply, start
 from errands.frontends.cli.task_options import KEEP_ON, PREVIEW, draft_of, options_of
 from errands.model.errors import UnknownTask
+from errands.model.options.draft import Draft
 from errands.model.view import View, exit_code
 from errands.text.describe import ending_line, now, state_word
 
@@ -27,20 +27,11 @@ def ask(context: Context, arguments: Arguments) -> int:
     check_resume(arguments)
     prompt = _prompt(arguments.prompt)
     draft = draft_of(context, arguments, prompt=prompt, door=door_of(person=is_person()))
-    if arguments.preview:
-        return show_preview(context, arguments, draft)
-    if arguments.keep_on is not None:
-        from errands.frontends.cli.kept_schedule import keep_on
 
-        return keep_on(context, arguments, draft)
-    if draft.after:
-        from errands.frontends.cli.targets import with_far_tasks
+    def submit(draft: Draft) -> View:
+        return context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
 
-        draft = with_far_tasks(context, draft)
-    before = context.engine.clock.now()
-    view = context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
-    is_new = arguments.resume is not None or view.created_at >= before
-    return _report(context, arguments, view, is_new=is_new)
+    return start(context, arguments, draft, submit, _report)
 
 
 def resume(context: Context, arguments: Arguments) -> int:

@@ -9,7 +9,7 @@ from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option
 from errands.model.approval import AuditEntry, call_of
 from errands.model.text.answers import answer_word
 from errands.model.text.sanitise import line
-from errands.model.view import plain_value
+from errands.model.view import plain_fields
 from errands.text import Cell, Column, facts, table
 from errands.text.describe import id_cell, local
 
@@ -74,15 +74,7 @@ def _list_always(context: Context, *, as_objects: bool) -> int:
     found = context.engine.standing_approvals()
     if as_objects:
         for each in found:
-            context.print_json(
-                {
-                    "digest": each.digest,
-                    "command": each.command,
-                    "cwd": each.cwd,
-                    "by": each.by,
-                    "at": plain_value(each.at),
-                }
-            )
+            context.print_json(plain_fields(each, ("digest", "command", "cwd", "by", "at")))
     elif not found:
         context.say("nothing is approved with --always")
     else:

@@ -86,14 +86,13 @@ def drain(context: Context, arguments: Arguments) -> int:
 
 def hosts(context: Context, arguments: Arguments) -> int:
     from errands.engine.fleet import member
-    from errands.model.view import plain_value
+    from errands.model.view import plain_fields
 
     found = _run(member.hosts(context.home, context.bootstrap.open_fleet))
     if arguments.json:
         for each in found:
-            facts = ("name", "state", "slots", "running", "seen", "version", "id", "epoch")
-            values = {name: plain_value(getattr(each, name)) for name in facts}
-            context.print_json({**values, "labels": list(each.labels)})
+            names = ("name", "state", "slots", "running", "seen", "version", "id", "epoch")
+            context.print_json({**plain_fields(each, names), "labels": list(each.labels)})
         return 0
     rows: list[tuple[str | Cell, ...]] = [
         (

@@ -6,11 +6,11 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb, whole
-from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
+from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved, run_of
 from errands.model.errors import NotFound, UnknownTask
 from errands.model.states import ENDED
 from errands.model.text.sanitise import line
-from errands.model.view import RunView, View
+from errands.model.view import RunView, View, plain_fields
 from errands.text.describe import now, waits_for
 
 
@@ -74,12 +74,7 @@ def _note_silence(context: Context, run: RunView) -> None:
 def _run(context: Context, view: View, given: str) -> RunView:
     """Return the run with the given id, such as `pytest-7k2m4x.2`, or the latest run of the task."""
     number = given.partition(".")[2]
-    if not number:
-        return view.latest
-    for run in view.history if view.standing is None else context.engine.history(view.id):
-        if str(run.number) == number:
-            return run
-    raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")
+    return run_of(context, view, number) if number else view.latest
 
 
 def _unrun(view: View) -> str:
@@ -96,15 +91,14 @@ def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -
         piece = engine.tail(run.id, arguments.tail)
     else:
         piece = engine.output(run.id, offset=arguments.offset or 0)
+    output = clean(context, view, piece, colour=False)
     context.print_json(
         {
             "id": view.id,
             "run_id": run.id,
             "state": run.state,
-            "output": clean(context, view, piece, colour=False),
-            "offset": piece.offset,
-            "next_offset": piece.next_offset,
-            "missing": piece.missing,
+            "output": output,
+            **plain_fields(piece, ("offset", "next_offset", "missing")),
         }
     )
 

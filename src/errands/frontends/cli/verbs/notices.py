@@ -10,7 +10,7 @@ from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option
 from errands.model.errors import NotFound
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
-from errands.model.view import plain_value
+from errands.model.view import plain_fields
 from errands.text import Cell, Column, plural, state_cell, table
 from errands.text.describe import age, how_to_answer, id_cell, now
 
@@ -39,10 +39,6 @@ FIELDS = (
 def notices(context: Context, arguments: Arguments) -> int:
     if arguments.action == "retry" or arguments.all or arguments.ids:
         return _retry(context, arguments)
-    if isinstance(arguments.json, str):
-        from errands.frontends.cli.display.json_fields import wanted_fields
-
-        wanted_fields(arguments.json, FIELDS)  # before notices are taken
     owner = arguments.owner or context.session
     engine = context.engine
     if arguments.undelivered or arguments.dead:
@@ -148,10 +144,7 @@ def _plain(notice: Notice) -> dict[str, Any]:
         "event": notice.event,
         "channel": notice.address.channel,
         "target": notice.address.target,
-        "created_at": plain_value(notice.created_at),
-        "state": notice.state,
-        "attempts": notice.attempts,
-        "error": notice.error,
+        **plain_fields(notice, ("created_at", "state", "attempts", "error")),
         "body": _body(notice),
     }
 
@@ -187,6 +180,7 @@ VERBS = (
         name="notices",
         summary="show what ended or needs approval since you last looked; each notice is shown once",
         run=notices,
+        fields=FIELDS,
         operands=(
             Operand(
                 metavar="ACTION",

@@ -19,7 +19,7 @@ from errands.frontends.cli.task_options import command_of, flag_of, flags_of, gi
 from errands.model.options.table import BY_NAME, EDITABLE, OPTIONS
 from errands.model.options.values import value_of
 from errands.model.text.sanitise import line
-from errands.model.view import NOT_APPROVED, View, plain_value
+from errands.model.view import NOT_APPROVED, View, plain_fields
 from errands.text import Cell, Column, plural, table
 from errands.text.describe import local, now, waits_for
 
@@ -130,10 +130,6 @@ def _is_held(view: View) -> bool:
 
 def lane(context: Context, arguments: Arguments) -> int:
     width = _width(arguments.width)
-    if isinstance(arguments.json, str):
-        from errands.frontends.cli.display.json_fields import wanted_fields
-
-        wanted_fields(arguments.json, FIELDS)  # before a width is set
     if arguments.fleet:
         from errands.frontends.cli.verbs.host import fleet_lanes
 
@@ -150,7 +146,7 @@ def lane(context: Context, arguments: Arguments) -> int:
         lanes = [queue.set_lane(arguments.lane, width)]
     if arguments.json:
         for each in lanes:
-            context.print_json({name: plain_value(getattr(each, name)) for name in FIELDS})
+            context.print_json(plain_fields(each, FIELDS))
     elif arguments.width is None:
         context.say(*_table(context, lanes))
     else:
@@ -292,6 +288,7 @@ VERBS = (
         name="lane",
         summary="list the lanes, or set how many tasks a lane runs at once",
         run=lane,
+        fields=FIELDS,
         details="A width that is set here takes effect at once, lasts, and overrides the configuration until "
         "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
         "name is a new lane.",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of, door_of, is_person
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
-from errands.frontends.cli.reply import REPLY, check_reply, reply
+from errands.frontends.cli.reply import REPLY, check_reply, reply, start
 from errands.frontends.cli.task_options import (
     KEEP_ON,
     PREVIEW,
@@ -25,19 +24,7 @@ def run(context: Context, arguments: Arguments) -> int:
     command = command_of(arguments, arguments.command)
     note_passed_on(context, arguments)
     draft = draft_of(context, arguments, command=command, **consent_of(arguments))
-    if arguments.preview:
-        return show_preview(context, arguments, draft)
-    if arguments.keep_on is not None:
-        from errands.frontends.cli.kept_schedule import keep_on
-
-        return keep_on(context, arguments, draft)
-    if draft.after:
-        from errands.frontends.cli.targets import with_far_tasks
-
-        draft = with_far_tasks(context, draft)
-    before = context.engine.clock.now()
-    view = context.engine.submit(draft)
-    return reply(context, arguments, view, is_new=view.created_at >= before)
+    return start(context, arguments, draft, context.engine.submit, reply)
 
 
 def propose(context: Context, arguments: Arguments) -> int:

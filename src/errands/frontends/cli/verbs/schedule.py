@@ -8,8 +8,8 @@ from errands.frontends.cli.display.recurring import times_lines
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Verb, whole_from_one
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
-from errands.model.view import View, plain_value
-from errands.text import Column, facts, plural, state_cell, table
+from errands.model.view import View, plain_fields, plain_value
+from errands.text import Column, facts, plural, table, titled
 from errands.text.describe import ago, local, now, state_word
 
 TYPE_CHECKING = False
@@ -28,8 +28,7 @@ def schedule(context: Context, arguments: Arguments) -> int:
         _print_json(context, view, records)
         return 0
     look = context.look
-    state = state_cell(state_word(view), look)
-    context.say(f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}")
+    context.say(titled(view.id, state_word(view), look))
     context.say(*facts(_facts(view), look))
     coming = context.engine.schedules.coming(view.id)
     if coming:
@@ -53,7 +52,7 @@ def _print_json(context: Context, view: View, records: list[Slot]) -> None:
             "last_run_at": plain_value(view.standing.last_at),
             "run_count": view.standing.runs,
             "max_runs": view.standing.max_runs,
-            "slots": [{name: plain_value(getattr(each, name)) for name in names} for each in records],
+            "slots": [plain_fields(each, names) for each in records],
         }
     )
 

@@ -9,12 +9,12 @@ from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb, whole
-from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved
-from errands.model.errors import NotFound, UnknownTask
+from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved, run_of
+from errands.model.errors import UnknownTask
 from errands.model.record import evolve
 from errands.model.text.duration import spoken
 from errands.model.view import View
-from errands.text import Cell, Column, facts, rule, state_cell, table
+from errands.text import Cell, Column, facts, last_output, rule, state_cell, table
 from errands.text.describe import (
     ago,
     local,
@@ -72,14 +72,11 @@ def show(context: Context, arguments: Arguments) -> int:
 
 
 def of_run(context: Context, view: View, number: str) -> View:
-    """Return a task as it was with one of its runs; refuse a run that it does not have."""
-    runs = view.history if view.standing is None else context.engine.history(view.id)
-    for run in runs:
-        if str(run.number) == number:
-            if run.id == view.latest.id and view.standing is None:
-                return view
-            return evolve(view, latest=run, state=run.state, standing=None, progress=None)
-    raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")
+    """Return a task as it was with one of its runs."""
+    run = run_of(context, view, number)
+    if run.id == view.latest.id and view.standing is None:
+        return view
+    return evolve(view, latest=run, state=run.state, standing=None, progress=None)
 
 
 def _answerable(
@@ -126,13 +123,10 @@ def _runs(context: Context, view: View, at: datetime) -> list[str]:
 
 def _show_output(context: Context, view: View, output: str, at: datetime) -> None:
     run, look = view.latest, context.look
-    lines = output.rstrip("\n").split("\n") if output.strip("\n") else []
+    lines = last_output(output, look)
     if not lines and run.started_at is None:
         return
-    last = "last line" if len(lines) == 1 else f"last {len(lines)} lines"
-    context.say("", rule(f"{last} of output" if lines else "no output", look), *lines)
-    if lines:
-        context.say(rule("", look))
+    context.say("", *(lines or [rule("no output", look)]))
     takes_input = (view.details or {}).get("input", "none") != "none"
     if view.is_paused:
         context.say(f"its processes are suspended: {look.command('unpause')} {view.id}")
