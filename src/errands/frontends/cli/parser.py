@@ -94,6 +94,25 @@ class Operand:
         return f"[{shown}]" if self.optional else shown
 
 
+def option(spelled: str, help: str, **more: Any) -> Option:
+    """Return an option, spelled as in its help: `-n, --tail N`."""
+    *flags, last = spelled.split(", ")
+    flag, _, metavar = last.partition(" ")
+    return Option(flags=(*flags, flag), metavar=metavar, help=help, **more)
+
+
+def operand(spelled: str, help: str, **more: Any) -> Operand:
+    """Return an operand, spelled as in its help: `ID`, `[ID]`, `ID...` or `[ID...]`."""
+    name = spelled.strip("[]")
+    return Operand(
+        metavar=name.removesuffix("..."),
+        optional=name != spelled,
+        repeat=name.endswith("..."),
+        help=help,
+        **more,
+    )
+
+
 @record
 class Verb:
     """A command of the command line; `usage` replaces the generated usage line.
@@ -133,21 +152,19 @@ class Arguments:
         def __getattr__(self, name: str) -> Any: ...
 
 
-HELP = Option(flags=("-h", "--help"), help="show this help")
-JSON = Option(flags=("--json",), help="print JSON: one object, or one object per line")
+HELP = option("-h, --help", "show this help")
+JSON = option("--json", "print JSON: one object, or one object per line")
 # With the names of fields, of which the objects have no others; what people take out of lists and tasks.
-JSON_FIELDS = Option(
-    flags=("--json",),
-    metavar="FIELDS",
+JSON_FIELDS = option(
+    "--json FIELDS",
+    "print JSON, one object per line: all fields, or only these, separated by commas",
     value_is_optional=True,
-    help="print JSON, one object per line: all fields, or only these, separated by commas",
 )
 # The objects are tasks: the names are checked before anything happens.
-JSON_TASKS = Option(
-    flags=("--json",),
-    metavar="FIELDS",
+JSON_TASKS = option(
+    "--json FIELDS",
+    "print JSON, one object per task: all fields, or only these, as in --json=id,state",
     value_is_optional=True,
-    help="print JSON, one object per task: all fields, or only these, as in --json=id,state",
 )
 
 

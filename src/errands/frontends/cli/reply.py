@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import say_recurring, show_preview
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Option, Usage
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Usage, option
 from errands.model.notices.notice import CONDITIONS
 from errands.model.view import NOT_APPROVED, View
 from errands.text.describe import now, waits_for
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 AT_ONCE = 0.1  # seconds to wait for a task to start, before saying that it is queued
 
 REPLY = (
-    Option(flags=("-w", "--wait"), help="show its output and exit with its exit code"),
-    Option(flags=("--raw",), help="with --wait: the raw bytes, nothing masked or removed"),
-    Option(flags=("-q", "--quiet"), help="print only the id; with --wait only the output"),
+    option("-w, --wait", "show its output and exit with its exit code"),
+    option("--raw", "with --wait: the raw bytes, nothing masked or removed"),
+    option("-q, --quiet", "print only the id; with --wait only the output"),
     JSON_TASKS,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Option
+from errands.frontends.cli.parser import Arguments, option
 from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError, UnknownTask
 from errands.model.record import evolve
 from errands.model.text.sanitise import line
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 5
 MOST_COMPARED = 100  # tasks whose ids begin alike
-BATCH = Option(flags=("--batch",), metavar="NAME", help="all tasks of this batch", completes="batches")
+BATCH = option("--batch NAME", "all tasks of this batch", completes="batches")
 
 
 def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str] | None = None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Option, Usage
+from errands.frontends.cli.parser import Arguments, Option, Usage, option
 from errands.model.options.check import checked
 from errands.model.options.draft import Draft
 from errands.model.options.table import BY_NAME, OPTIONS, TaskOption
@@ -57,11 +57,10 @@ def options_of(kind: Kind, *, start: bool = True, task: bool = True) -> list[Opt
     ]
 
 
-PREVIEW = Option(flags=("--preview",), help="print when it would run, and start nothing")
-KEEP_ON = Option(
-    flags=("--keep-on",),
-    metavar="HOST",
-    help="let this host of the fleet keep the schedule, so that it goes on while this machine sleeps",
+PREVIEW = option("--preview", "print when it would run, and start nothing")
+KEEP_ON = option(
+    "--keep-on HOST",
+    "let this host of the fleet keep the schedule, so that it goes on while this machine sleeps",
 )
 
 
@@ -104,12 +103,12 @@ def given_options(arguments: Arguments) -> dict[str, Any]:
     """Collect the task options that were typed, by their names in a draft."""
     typed = arguments.__dict__
     values: dict[str, Any] = {}
-    for option in OPTIONS:
-        for flag, value, _ in option.switches:
+    for each in OPTIONS:
+        for flag, value, _ in each.switches:
             if typed.get(flag[2:].replace("-", "_")):
-                values[option.name] = value
-        if option.flags and typed.get(option.name) not in (None, (), False):
-            values[option.name] = typed[option.name]
+                values[each.name] = value
+        if each.flags and typed.get(each.name) not in (None, (), False):
+            values[each.name] = typed[each.name]
     if values.get("key") == "":
         raise Usage("--key cannot be empty; leave it out to start a new task every time")
     _place(arguments, values)

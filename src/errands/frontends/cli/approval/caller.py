@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.parser import Arguments, Option
+from errands.frontends.cli.parser import Arguments, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         door: str
 
 
-YES = Option(flags=("-y", "--yes"), help="approve it without being asked; the audit log says so")
+YES = option("-y, --yes", "approve it without being asked; the audit log says so")
 
 
 def is_person() -> bool:

@@ -6,7 +6,7 @@ from errands import config
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option
 from errands.model.errors import ErrandsError
 from errands.text import Cell, Column, did_you_mean, table
 
@@ -172,10 +172,8 @@ VERBS = (
         "environment; asks no model, and sends no key anywhere. Shows what it would write and asks first. "
         f"Exits with {NOTHING} if there is nothing to set up, and with {DECLINED} if the answer is no.",
         options=(
-            Option(flags=("--agent",), metavar="NAME", help="set up this one of those that are found"),
-            Option(
-                flags=("-y", "--yes"), help="write without asking; without --agent, the first that is found"
-            ),
+            option("--agent NAME", "set up this one of those that are found"),
+            option("-y, --yes", "write without asking; without --agent, the first that is found"),
             JSON_FIELDS,
         ),
         examples=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Usage, Verb, operand, option
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import each_of, fleet_tasks
 from errands.model.approval import chosen_scope
@@ -100,11 +100,8 @@ def _waiting(context: Context, beginning: str) -> str:
     return matching[0] if len(matching) == 1 else context.engine.answer_target(beginning)
 
 
-ID = Operand(
-    metavar="ID",
-    help="a proposed task, or an agent that waits for approval of a tool call",
-    repeat=True,
-    completes="proposed",
+ID = operand(
+    "ID...", "a proposed task, or an agent that waits for approval of a tool call", completes="proposed"
 )
 
 VERBS = (
@@ -120,15 +117,12 @@ VERBS = (
         "runs again outside of it. A command "
         "inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
         options=(
-            Option(
-                flags=("--always",),
-                help="also approve the same command in the same directory from now on; not possible for "
+            option(
+                "--always",
+                "also approve the same command in the same directory from now on; not possible for "
                 "shells, interpreters, wrappers and scripts",
             ),
-            Option(
-                flags=("--task",),
-                help="also approve the same command or call in the rest of the agent's task",
-            ),
+            option("--task", "also approve the same command or call in the rest of the agent's task"),
             *REPLY,
         ),
         operands=(ID,),
@@ -147,14 +141,14 @@ VERBS = (
         details="Rejected tasks are kept for a while: errands ls --state rejected. Until they are removed, "
         "a person can still approve them, which starts them.",
         options=(
-            Option(flags=("--note",), metavar="TEXT", help="the reason, reported to the caller"),
-            Option(
-                flags=("--always",),
-                help="withdraw an approval given with --always; ID is its name in errands audit --always",
+            option("--note TEXT", "the reason, reported to the caller"),
+            option(
+                "--always",
+                "withdraw an approval given with --always; ID is its name in errands audit --always",
             ),
-            Option(
-                flags=("--task",),
-                help="withdraw what was approved for a whole task, with --task or --allow; ID is the task",
+            option(
+                "--task",
+                "withdraw what was approved for a whole task, with --task or --allow; ID is the task",
             ),
             JSON_TASKS,
         ),

@@ -6,7 +6,7 @@ import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Usage, Verb, operand, option
 from errands.frontends.cli.reply import check_reply, reply, start
 from errands.frontends.cli.task_options import KEEP_ON, PREVIEW, draft_of, options_of
 from errands.model.errors import UnknownTask
@@ -18,8 +18,8 @@ FROZEN = (
     "the options of a task hold for its whole conversation; leave it out, or start another task on "
     "a copy of the conversation: errands ask --fork ID"
 )
-WAIT = Option(flags=("-w", "--wait"), help="wait for the answer and print it")
-QUIET = Option(flags=("-q", "--quiet"), help="print only the id; with --wait only the answer")
+WAIT = option("-w, --wait", "wait for the answer and print it")
+QUIET = option("-q, --quiet", "print only the id; with --wait only the answer")
 
 
 def ask(context: Context, arguments: Arguments) -> int:
@@ -71,9 +71,9 @@ def check_resume(arguments: Arguments) -> None:
     """Refuse options that a resume would ignore; the engine refuses a fork itself."""
     if arguments.resume is None:
         return
-    for option in LAUNCH:
-        if option.name != "fork" and getattr(arguments, option.name) not in (None, False, ()):
-            raise Usage(f"--resume does not take {option.flags[-1]}: {FROZEN}")
+    for each in LAUNCH:
+        if each.name != "fork" and getattr(arguments, each.name) not in (None, False, ()):
+            raise Usage(f"--resume does not take {each.flags[-1]}: {FROZEN}")
 
 
 def _prompt(text: str) -> str:
@@ -124,9 +124,7 @@ def _print_answer(context: Context, arguments: Arguments, view: View) -> None:
         context.note(ending_line(view, context.error_look, at=now()))
 
 
-PROMPT = Operand(
-    metavar="PROMPT", help="what the agent should do or answer, or - to read it from standard input"
-)
+PROMPT = operand("PROMPT", "what the agent should do or answer, or - to read it from standard input")
 
 # The options of a task; they hold for all its runs.
 LAUNCH = (*options_of("agent"), KEEP_ON, PREVIEW)
@@ -142,10 +140,9 @@ VERBS = (
         "commands that are quoted in the prompt.",
         options=(
             *LAUNCH,
-            Option(
-                flags=("--resume",),
-                metavar="ID",
-                help="the same as errands resume; takes none of the options above",
+            option(
+                "--resume ID",
+                "the same as errands resume; takes none of the options above",
                 completes="ended",
             ),
             WAIT,
@@ -172,8 +169,8 @@ VERBS = (
         options=(WAIT, QUIET, JSON_TASKS),
         refused={flag: FROZEN for option in LAUNCH for flag in option.flags},
         operands=(
-            Operand(metavar="ID", help="the task", completes="ended"),
-            Operand(metavar="PROMPT", help=PROMPT.help, optional=True),
+            operand("ID", "the task", completes="ended"),
+            operand("[PROMPT]", PROMPT.help),
         ),
         usage=("resume [options] ID PROMPT",),
         examples=(("errands resume why-do-7k2 'and since when?'", ""),),

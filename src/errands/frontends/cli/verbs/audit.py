@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.engine.approval.question_facts import masked
 from errands.engine.details import approval_json
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand, option, whole_from_one
 from errands.model.approval import AuditEntry, call_of
 from errands.model.text.answers import answer_word
 from errands.model.text.sanitise import line
@@ -148,23 +148,15 @@ VERBS = (
         details="Newest first. Harmless commands start without a question, so they are not listed here. "
         "The answers about a cleared task are kept for as long as `retention.history` says.",
         options=(
-            Option(
-                flags=("-n", "--number"),
-                metavar="N",
+            option(
+                "-n, --number N",
+                f"show at most N (default {USUAL}; all for one task)",
                 convert=whole_from_one,
-                help=f"show at most N (default {USUAL}; all for one task)",
             ),
-            Option(flags=("--always",), help="show what was approved with --always instead"),
+            option("--always", "show what was approved with --always instead"),
             JSON_FIELDS,
         ),
-        operands=(
-            Operand(
-                metavar="ID",
-                help="show only this task and what it started, in full",
-                optional=True,
-                completes="tasks",
-            ),
-        ),
+        operands=(operand("[ID]", "show only this task and what it started, in full", completes="tasks"),),
         examples=(
             ("errands audit rm-8c", "everything about one task"),
             ("errands audit --json", "for scripts"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
@@ -76,8 +76,8 @@ def _is_ending(view: View) -> bool:
     return view.is_live and (view.standing is None or view.state == "cancelled")
 
 
-NO_WAIT = Option(flags=("--no-wait",), help="return without waiting for the processes to end")
-IDS = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live")
+NO_WAIT = option("--no-wait", "return without waiting for the processes to end")
+IDS = operand("[ID...]", "the tasks", completes="live")
 
 VERBS = (
     Verb(
@@ -100,6 +100,6 @@ VERBS = (
         details="For a one-shot task this is the same as cancel; a recurring task runs again at its "
         "next time.",
         options=(NO_WAIT, JSON_TASKS),
-        operands=(Operand(metavar="ID", help="the tasks", repeat=True, completes="live"),),
+        operands=(operand("ID...", "the tasks", completes="live"),),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand
 from errands.model.options.draft import Draft
 from errands.text import Cell, Column, did_you_mean, table
 
@@ -75,20 +75,13 @@ VERBS = (
         name="channel test",
         summary="send a test message to a channel",
         run=trial,
-        operands=(Operand(metavar="ADDRESS", help="NAME or NAME:TARGET", completes="channels"),),
+        operands=(operand("ADDRESS", "NAME or NAME:TARGET", completes="channels"),),
         examples=(("errands channel test terminal", "a frame in this terminal"),),
     ),
     Verb(
         name="channel discord",
         summary="run the Discord bot in the foreground",
         run=discord,
-        operands=(
-            Operand(
-                metavar="NAME",
-                help="the channel, if there are several",
-                optional=True,
-                completes="channels",
-            ),
-        ),
+        operands=(operand("[NAME]", "the channel, if there are several", completes="channels"),),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Arguments, Usage, Verb, operand, option
 
 
 def chat(context: Context, arguments: Arguments) -> int:
@@ -36,11 +36,11 @@ VERBS = (
         "agent gets them with your next message. Ctrl-C interrupts an answer, Ctrl-D quits. Without a "
         "terminal, each line of input is a message or a command. See docs/how-to/chat.md.",
         options=(
-            Option(flags=("--agent",), metavar="NAME", help="the agent to talk to (default agents.default)"),
-            Option(flags=("--model",), metavar="MODEL", help="the model to use"),
-            Option(flags=("--continue",), help="continue the latest chat"),
+            option("--agent NAME", "the agent to talk to (default agents.default)"),
+            option("--model MODEL", "the model to use"),
+            option("--continue", "continue the latest chat"),
         ),
-        operands=(Operand(metavar="CHAT", help="an earlier chat to continue", optional=True),),
+        operands=(operand("[CHAT]", "an earlier chat to continue"),),
         examples=(
             ("errands chat", ""),
             ("errands chat --continue", "where you left off"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 from errands.frontends.cli.targets import BATCH, chosen
 from errands.model.states import ENDED
 from errands.model.text.duration import parse_duration
@@ -55,25 +55,18 @@ VERBS = (
         "--state, --owner and --older skip live tasks.",
         options=(
             BATCH,
-            Option(flags=("--all",), help="every ended task"),
-            Option(flags=("--failed",), help="every failed task, like --state failed"),
-            Option(
-                flags=("--state",),
-                metavar="STATE",
-                choices=(*ENDED, "done"),
-                repeat=True,
-                help="every ended task in this state",
-            ),
-            Option(flags=("--owner",), metavar="SESSION", help="every ended task of this session"),
-            Option(
-                flags=("--older",),
-                metavar="DURATION",
+            option("--all", "every ended task"),
+            option("--failed", "every failed task, like --state failed"),
+            option("--state STATE", "every ended task in this state", choices=(*ENDED, "done"), repeat=True),
+            option("--owner SESSION", "every ended task of this session"),
+            option(
+                "--older DURATION",
+                "every task that ended longer ago than this; give a unit, such as 7d",
                 convert=age,
-                help="every task that ended longer ago than this; give a unit, such as 7d",
             ),
             JSON_FIELDS,
         ),
-        operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="ended"),),
+        operands=(operand("[ID...]", "the tasks", completes="ended"),),
         examples=(
             ("errands clear --state completed --older 1d", "keep what failed"),
             ("errands clear --batch nightly", "a whole batch"),

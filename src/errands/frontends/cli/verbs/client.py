@@ -11,7 +11,7 @@ import os
 import sys
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Arguments, Usage, Verb, operand, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,12 +174,10 @@ VERBS = (
         name="client",
         summary="serve a client that errands install has set up",
         run=client,
-        options=(Option(flags=("--dialect",), metavar="NAME", help="the tools to offer"),),
+        options=(option("--dialect NAME", "the tools to offer"),),
         operands=(
-            Operand(metavar="CLIENT", help="the client", choices=("claude", "codex", "opencode")),
-            Operand(
-                metavar="DEED", help="what it needs", choices=("mcp", "session", "wake", "remind", "serve")
-            ),
+            operand("CLIENT", "the client", choices=("claude", "codex", "opencode")),
+            operand("DEED", "what it needs", choices=("mcp", "session", "wake", "remind", "serve")),
         ),
         hidden=True,
     ),

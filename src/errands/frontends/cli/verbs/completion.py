@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import HELP, Arguments, Operand, Option, Verb
+from errands.frontends.cli.parser import HELP, Arguments, Option, Verb, operand
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
 from errands.model.errors import ErrandsError
 from errands.model.schedule.event_sources import KINDS
@@ -228,7 +228,7 @@ def _described(view: View) -> tuple[str, str]:
     return view.id, f"{view.state}: {line(view.description)}"
 
 
-SHELL = Operand(metavar="SHELL", help="bash, zsh or fish", choices=tuple(SCRIPTS))
+SHELL = operand("SHELL", "bash, zsh or fish", choices=tuple(SCRIPTS))
 
 VERBS = (
     Verb(
@@ -246,7 +246,7 @@ VERBS = (
         name="complete",
         summary="complete a command line for a shell",
         run=complete,
-        operands=(SHELL, Operand(metavar="WORDS", help="the words so far", optional=True, repeat=True)),
+        operands=(SHELL, operand("[WORDS...]", "the words so far")),
         hidden=True,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands import config
 from errands.config.agent_entries import agent_entries
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand
 from errands.text import Cell, Column, plural, table
 
 TYPE_CHECKING = False
@@ -99,12 +99,7 @@ VERBS = (
         fields=("level", "source", "key", "advice"),
         options=(JSON_FIELDS,),
         operands=(
-            Operand(
-                metavar="FILE",
-                help="check this file instead of the active configuration",
-                optional=True,
-                completes="files",
-            ),
+            operand("[FILE]", "check this file instead of the active configuration", completes="files"),
         ),
     ),
 )

@@ -7,7 +7,7 @@ import sys
 
 from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Option, Verb
+from errands.frontends.cli.parser import Arguments, Verb, option
 from errands.model.errors import ErrandsError
 
 TYPE_CHECKING = False
@@ -194,6 +194,6 @@ VERBS = (
         name="demo",
         summary="take a one-minute tour of Errands in a temporary home",
         run=demo,
-        options=(Option(flags=("--keep",), help="keep the temporary home afterwards"),),
+        options=(option("--keep", "keep the temporary home afterwards"),),
     ),
 )

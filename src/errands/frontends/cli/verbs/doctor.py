@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.doctor.checks import examine
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Option, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, option
 from errands.model.text.sanitise import line
 from errands.text import wrap
 
@@ -68,7 +68,7 @@ VERBS = (
         run=doctor,
         fields=("section", "level", "text", "advice"),
         options=(
-            Option(flags=("--repair",), help="set a damaged store aside and keep what can be read"),
+            option("--repair", "set a damaged store aside and keep what can be read"),
             JSON_FIELDS,
         ),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, plural, state_cell, table
@@ -189,22 +189,13 @@ VERBS = (
         name="host join",
         summary="make this home a host of a fleet, which shares tasks through a PostgreSQL database",
         run=join,
-        operands=(
-            Operand(
-                metavar="URL", help="postgresql://... of the database, or env:NAME of a variable with it"
-            ),
-        ),
+        operands=(operand("URL", "postgresql://... of the database, or env:NAME of a variable with it"),),
         options=(
-            Option(
-                flags=("--name",), metavar="NAME", help="the name of this host", default_text="its host name"
-            ),
-            Option(
-                flags=("--label",), metavar="LABEL", help="a label that tasks can choose it by", repeat=True
-            ),
-            Option(
-                flags=("--slots",),
-                metavar="N",
-                help="how many runs of other hosts it takes at once; 0: none",
+            option("--name NAME", "the name of this host", default_text="its host name"),
+            option("--label LABEL", "a label that tasks can choose it by", repeat=True),
+            option(
+                "--slots N",
+                "how many runs of other hosts it takes at once; 0: none",
                 convert=_slots,
                 default=4,
             ),
@@ -218,14 +209,14 @@ VERBS = (
         name="host drain",
         summary="stop a host from taking more runs; those it has go on",
         run=drain,
-        operands=(Operand(metavar="NAME", help="the host; default: this one", optional=True),),
-        options=(Option(flags=("--undo",), help="let it take runs again"),),
+        operands=(operand("[NAME]", "the host; default: this one"),),
+        options=(option("--undo", "let it take runs again"),),
     ),
     Verb(
         name="host leave",
         summary="leave the fleet",
         run=leave,
-        options=(Option(flags=("--force",), help="leave even if runs are lost"),),
+        options=(option("--force", "leave even if runs are lost"),),
     ),
     Verb(
         name="hosts",

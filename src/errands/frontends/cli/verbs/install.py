@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Arguments, Usage, Verb, operand, option
 from errands.model.errors import ErrandsError
 from errands.text import clip, plural
 from errands.text.question import visible
@@ -138,18 +138,16 @@ def _from_home(context: Context, path: str) -> str:
     return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
 
 
-_CLIENT = Operand(
-    metavar="CLIENT",
-    help="the client, or `service` to start the daemon with the system",
-    choices=(*CLIENTS, SERVICE),
+_CLIENT = operand(
+    "CLIENT", "the client, or `service` to start the daemon with the system", choices=(*CLIENTS, SERVICE)
 )
 _WHERE = (
-    Option(flags=("--user",), help="for all your projects (the default)"),
-    Option(flags=("--project",), help="only for the project in this directory"),
+    option("--user", "for all your projects (the default)"),
+    option("--project", "only for the project in this directory"),
 )
-_WEB = Option(flags=("--web",), help="with `service`: the web page instead of the daemon")
-_YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are still shown")
-_DIFF = Option(flags=("--diff",), help="show every line that would change, not only the files")
+_WEB = option("--web", "with `service`: the web page instead of the daemon")
+_YES = option("-y, --yes", "write without asking; the changes are still shown")
+_DIFF = option("--diff", "show every line that would change, not only the files")
 
 VERBS = (
     Verb(
@@ -167,18 +165,17 @@ VERBS = (
         "the server of `errands web`.",
         options=(
             *_WHERE,
-            Option(
-                flags=("--dialect",),
-                metavar="NAME",
-                help="the names and wording of the tools (default: those the client's agents know)",
+            option(
+                "--dialect NAME",
+                "the names and wording of the tools (default: those the client's agents know)",
             ),
-            Option(
-                flags=("--trust",),
-                help="let the client use the tools without asking: Errands asks about what could do harm",
+            option(
+                "--trust",
+                "let the client use the tools without asking: Errands asks about what could do harm",
             ),
-            Option(flags=("--no-trust",), help="remove that setting again"),
+            option("--no-trust", "remove that setting again"),
             _WEB,
-            Option(flags=("--print",), help="only print what belongs in which file"),
+            option("--print", "only print what belongs in which file"),
             _DIFF,
             _YES,
         ),
@@ -201,9 +198,9 @@ VERBS = (
         "file of ours that was edited since. Directories that install made are removed if they are empty.",
         options=(*_WHERE, _WEB, _DIFF, _YES),
         operands=(
-            Operand(
-                metavar="CLIENT",
-                help="the client, or `service`, so that the daemon no longer starts with the system",
+            operand(
+                "CLIENT",
+                "the client, or `service`, so that the daemon no longer starts with the system",
                 choices=(*CLIENTS, SERVICE),
             ),
         ),

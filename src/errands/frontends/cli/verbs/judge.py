@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
@@ -138,30 +138,12 @@ VERBS = (
         'is answered with an object on one line: {"verdict", "reasons", "undo", "programs", "scripts"}, or '
         '{"error"} if the line cannot be read; the exit code is then 0.',
         options=(
-            Option(
-                flags=("--cwd",),
-                metavar="DIR",
-                help="as if it ran in this directory",
-                completes="directories",
-            ),
-            Option(
-                flags=("--env",),
-                metavar="NAME=VALUE",
-                repeat=True,
-                help="as if this environment variable were set",
-            ),
-            Option(flags=("--jsonl",), help="judge the commands on standard input, one object per line"),
+            option("--cwd DIR", "as if it ran in this directory", completes="directories"),
+            option("--env NAME=VALUE", "as if this environment variable were set", repeat=True),
+            option("--jsonl", "judge the commands on standard input, one object per line"),
             JSON_FIELDS,
         ),
-        operands=(
-            Operand(
-                metavar="COMMAND",
-                help="the command to judge",
-                repeat=True,
-                optional=True,
-                completes="command",
-            ),
-        ),
+        operands=(operand("[COMMAND...]", "the command to judge", completes="command"),),
         examples=(
             ("errands judge 'git status && pytest -q'", "auto"),
             ("errands judge -- rm -rf build", "ask: it cannot be undone"),

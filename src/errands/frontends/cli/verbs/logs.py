@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved, run_of
 from errands.model.errors import NotFound, UnknownTask
 from errands.model.states import ENDED
@@ -115,26 +115,13 @@ VERBS = (
         "sequences other than colours are removed; --raw prints the exact bytes. --follow ends when the run "
         "ends, or with Ctrl-C, which does not affect the task.",
         options=(
-            Option(flags=("-f", "--follow"), help="keep printing until the run ends"),
-            Option(flags=("-n", "--tail"), metavar="N", convert=whole, help="start with the last N lines"),
-            Option(
-                flags=("--offset",),
-                metavar="BYTE",
-                convert=whole,
-                help="start at this byte; --json prints where to continue",
-            ),
-            Option(flags=("--raw",), help="the raw bytes, nothing masked or removed"),
+            option("-f, --follow", "keep printing until the run ends"),
+            option("-n, --tail N", "start with the last N lines", convert=whole),
+            option("--offset BYTE", "start at this byte; --json prints where to continue", convert=whole),
+            option("--raw", "the raw bytes, nothing masked or removed"),
             JSON_FIELDS,
         ),
-        operands=(
-            Operand(
-                metavar="ID",
-                help="the tasks, or one run of a task: pytest-7k2m4x.2",
-                repeat=True,
-                optional=True,
-                completes="tasks",
-            ),
-        ),
+        operands=(operand("[ID...]", "the tasks, or one run of a task: pytest-7k2m4x.2", completes="tasks"),),
         examples=(
             ("errands logs -f pytest-7k", "watch it live"),
             ("errands logs --tail 50 pytest-7k", "the last 50 lines"),

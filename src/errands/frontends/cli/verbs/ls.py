@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.listing import COLUMNS, EVERY_STATE, USUAL, Wanted, list_lines
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option, whole_from_one
 from errands.model.view import View
 from errands.ports.store import Query
 
@@ -95,28 +95,21 @@ VERBS = (
         summary="list tasks: running ones, what starts next, and what ended last",
         run=ls,
         options=(
-            Option(
-                flags=("--state",),
-                metavar="STATE",
+            option(
+                "--state STATE",
+                "only tasks in this state; proposed: everything waiting for approval, including "
+                "calls of agents",
                 choices=EVERY_STATE,
                 repeat=True,
-                help="only tasks in this state; proposed: everything waiting for approval, including "
-                "calls of agents",
             ),
-            Option(flags=("--batch",), metavar="NAME", help="only tasks of this batch", completes="batches"),
-            Option(
-                flags=("-a", "--all"),
-                help="every task, rejected ones too, and the commands of agents under them",
-            ),
-            Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="only the newest N"),
-            Option(flags=("-w", "--watch"), help="keep running and show changes as they happen"),
-            Option(
-                flags=("--fleet",), help="what is placed on other hosts in the whole fleet, of every home"
-            ),
-            Option(
-                flags=("--columns",),
-                metavar="NAMES",
-                help=f"show these columns, separated by commas: {', '.join(COLUMNS)}, or any field of --json",
+            option("--batch NAME", "only tasks of this batch", completes="batches"),
+            option("-a, --all", "every task, rejected ones too, and the commands of agents under them"),
+            option("-n, --number N", "only the newest N", convert=whole_from_one),
+            option("-w, --watch", "keep running and show changes as they happen"),
+            option("--fleet", "what is placed on other hosts in the whole fleet, of every home"),
+            option(
+                "--columns NAMES",
+                f"show these columns, separated by commas: {', '.join(COLUMNS)}, or any field of --json",
             ),
             JSON_FIELDS,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Arguments, Usage, Verb, operand, option
 
 
 def mcp(context: Context, arguments: Arguments) -> int:
@@ -23,18 +23,15 @@ VERBS = (
         "the one in mcp/token of the home, or ERRANDS_MCP_TOKEN. A client sees the tasks of its own session, "
         "which is ERRANDS_SESSION, or else its name and directory. See docs/reference/mcp.md.",
         options=(
-            Option(
-                flags=("--dialect",),
-                metavar="NAME",
+            option(
+                "--dialect NAME",
+                "the tools to offer: native, opencode, claude, co or egirl",
                 default="native",
-                help="the tools to offer: native, opencode, claude, co or egirl",
             ),
-            Option(flags=("--http",), help="listen over HTTP instead of stdio"),
-            Option(flags=("--all",), help="show the tasks of all sessions, not only the client's own"),
+            option("--http", "listen over HTTP instead of stdio"),
+            option("--all", "show the tasks of all sessions, not only the client's own"),
         ),
-        operands=(
-            Operand(metavar="ADDRESS", optional=True, help="HOST:PORT for --http (default 127.0.0.1:7878)"),
-        ),
+        operands=(operand("[ADDRESS]", "HOST:PORT for --http (default 127.0.0.1:7878)"),),
         examples=(
             ("errands mcp", "what a client starts"),
             ("errands mcp --dialect claude", "with the tools of Claude Code"),

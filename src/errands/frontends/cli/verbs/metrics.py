@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 
 
 def metrics(context: Context, arguments: Arguments) -> int:
@@ -63,12 +63,10 @@ VERBS = (
         "its address and answers GET /metrics, for scrapers that send the bearer token in metrics/token of "
         "the home, or ERRANDS_METRICS_TOKEN. See docs/how-to/monitor.md.",
         options=(
-            Option(flags=("--listen",), help="serve them over HTTP"),
+            option("--listen", "serve them over HTTP"),
             JSON_FIELDS,
         ),
-        operands=(
-            Operand(metavar="ADDRESS", optional=True, help="HOST:PORT for --listen (default 127.0.0.1:7879)"),
-        ),
+        operands=(operand("[ADDRESS]", "HOST:PORT for --listen (default 127.0.0.1:7879)"),),
         examples=(
             ("errands metrics", "print them once"),
             ("errands metrics --listen 127.0.0.1:0", "on any free port"),

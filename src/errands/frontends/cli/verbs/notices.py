@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from errands.engine.text_mask import TextMask
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 from errands.model.errors import NotFound
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
@@ -182,34 +182,16 @@ VERBS = (
         run=notices,
         fields=FIELDS,
         operands=(
-            Operand(
-                metavar="ACTION",
-                help="send undelivered notices again, now",
-                optional=True,
-                choices=("retry",),
-            ),
-            Operand(
-                metavar="IDS",
-                help="numbers of notices, or tasks",
-                optional=True,
-                repeat=True,
-                completes="given up",
-            ),
+            operand("[ACTION]", "send undelivered notices again, now", choices=("retry",)),
+            operand("[IDS...]", "numbers of notices, or tasks", completes="given up"),
         ),
         usage=("notices [options]", "notices retry ID...|--all"),
         options=(
-            Option(flags=("--peek",), help="show them without marking them as read"),
-            Option(
-                flags=("--owner",),
-                metavar="SESSION",
-                help="whose notices (default $ERRANDS_SESSION, or user)",
-            ),
-            Option(flags=("--undelivered",), help="notices that other channels did not accept yet, and why"),
-            Option(
-                flags=("--dead",),
-                help="notices that were given up, or may have been lost",
-            ),
-            Option(flags=("--all",), help="with retry: every undelivered notice"),
+            option("--peek", "show them without marking them as read"),
+            option("--owner SESSION", "whose notices (default $ERRANDS_SESSION, or user)"),
+            option("--undelivered", "notices that other channels did not accept yet, and why"),
+            option("--dead", "notices that were given up, or may have been lost"),
+            option("--all", "with retry: every undelivered notice"),
             JSON_FIELDS,
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import say_recurring
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import given_or_newest
 from errands.model.states import LIVE
@@ -103,8 +103,8 @@ def _follow_run(context: Context, view: View, *, is_shown: bool) -> int:
 
 
 SETTLED_WITHIN = 5.0  # seconds
-TASKS = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="open")
-RUN = Option(flags=("--run",), help="of a recurring task: its current run, not its schedule")
+TASKS = operand("[ID...]", "the tasks", completes="open")
+RUN = option("--run", "of a recurring task: its current run, not its schedule")
 
 VERBS = (
     Verb(
@@ -141,7 +141,7 @@ VERBS = (
         starts=True,
         details="The schedule stays as it is. A task that is due later starts now.",
         options=tuple(option for option in REPLY if option.flags[-1] != "--raw"),
-        operands=(Operand(metavar="ID", help="the task", completes="standing"),),
+        operands=(operand("ID", "the task", completes="standing"),),
         examples=(("errands fire nightly-4k2 --wait", "and see what it prints"),),
     ),
 )

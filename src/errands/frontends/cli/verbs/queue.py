@@ -8,10 +8,10 @@ from errands.frontends.cli.parser import (
     JSON_FIELDS,
     JSON_TASKS,
     Arguments,
-    Operand,
-    Option,
     Usage,
     Verb,
+    operand,
+    option,
     whole,
 )
 from errands.frontends.cli.targets import fitting_task, given_or_newest
@@ -206,7 +206,7 @@ def _said(lane: Lane, *, is_new: bool) -> str:
     return f"{'new lane' if is_new else 'lane'} {lane.name}: {what} from now on{more}"
 
 
-PENDING = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live")
+PENDING = operand("[ID...]", "the tasks", completes="live")
 
 VERBS = (
     Verb(
@@ -233,14 +233,12 @@ VERBS = (
         run=move,
         details="It takes the priority of its new neighbour. Tasks that are started later come after it.",
         options=(
-            Option(flags=("--first",), help="to the front, so that it starts next (default)"),
-            Option(flags=("--last",), help="to the end"),
-            Option(
-                flags=("--before",), metavar="ID", help="before this task of the same lane", completes="live"
-            ),
+            option("--first", "to the front, so that it starts next (default)"),
+            option("--last", "to the end"),
+            option("--before ID", "before this task of the same lane", completes="live"),
             JSON_TASKS,
         ),
-        operands=(Operand(metavar="ID", help="the task", completes="live"),),
+        operands=(operand("ID", "the task", completes="live"),),
         examples=(
             ("errands move hotfix-3f", "it starts next"),
             ("errands move slow-7k --last", ""),
@@ -264,18 +262,12 @@ VERBS = (
         options=(
             *[each for option in OPTIONS if option.name in EDITABLE for each in flags_of(option)],
             YES,
-            Option(flags=("-q", "--quiet"), help="print only the id"),
+            option("-q, --quiet", "print only the id"),
             JSON_TASKS,
         ),
         operands=(
-            Operand(metavar="ID", help="the task", completes="live"),
-            Operand(
-                metavar="COMMAND",
-                help="what to run, or the prompt",
-                repeat=True,
-                optional=True,
-                completes="command",
-            ),
+            operand("ID", "the task", completes="live"),
+            operand("[COMMAND...]", "what to run, or the prompt", completes="command"),
         ),
         examples=(
             ("errands edit deploy-3f 'make deploy TARGET=staging'", "another command"),
@@ -293,12 +285,12 @@ VERBS = (
         "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
         "name is a new lane.",
         options=(
-            Option(flags=("--fleet",), help="over the whole fleet: the runs that all hosts have at once"),
+            option("--fleet", "over the whole fleet: the runs that all hosts have at once"),
             JSON_FIELDS,
         ),
         operands=(
-            Operand(metavar="LANE", help="the lane", optional=True, completes="lanes"),
-            Operand(metavar="WIDTH", help=f"how many, or {DEFAULT}: as configured", optional=True),
+            operand("[LANE]", "the lane", completes="lanes"),
+            operand("[WIDTH]", f"how many, or {DEFAULT}: as configured"),
         ),
         examples=(
             ("errands lane shell 8", "eight commands at once from now on"),

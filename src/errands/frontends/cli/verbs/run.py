@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of, door_of, is_person
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Usage, Verb, operand, option
 from errands.frontends.cli.reply import REPLY, check_reply, reply, start
 from errands.frontends.cli.task_options import (
     KEEP_ON,
@@ -73,7 +73,7 @@ def _restarted(context: Context, arguments: Arguments) -> list[str]:
     return ids
 
 
-COMMAND = Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command")
+COMMAND = operand("COMMAND...", "what to run", completes="command")
 
 VERBS = (
     Verb(
@@ -113,7 +113,7 @@ VERBS = (
         starts=True,
         usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND [ARG...]"),
         details="For agents and scripts that want a person to look first. It starts after errands approve.",
-        options=(*options_of("shell"), Option(flags=("-q", "--quiet"), help="print only the id"), JSON_TASKS),
+        options=(*options_of("shell"), option("-q, --quiet", "print only the id"), JSON_TASKS),
         operands=(COMMAND,),
         examples=(
             ("errands propose --description 'release 1.4' -- make release", ""),
@@ -126,14 +126,12 @@ VERBS = (
         run=restart,
         starts=True,
         options=(
-            Option(flags=("--failed",), help="every task that failed, oldest first"),
-            Option(
-                flags=("--batch",), metavar="NAME", help="with --failed: of this batch", completes="batches"
-            ),
+            option("--failed", "every task that failed, oldest first"),
+            option("--batch NAME", "with --failed: of this batch", completes="batches"),
             YES,
             *REPLY,
         ),
-        operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="ended"),),
+        operands=(operand("[ID...]", "the tasks", completes="ended"),),
         examples=(
             ("errands restart pytest-7k", ""),
             ("errands restart --failed --batch nightly", "what failed of a batch"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.engine.task_facts import watch_facts
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import times_lines
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand, option, whole_from_one
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_fields, plain_value
@@ -97,14 +97,9 @@ VERBS = (
         details="Every due time has one record: ran, late, coalesced (covered by a later run), skipped or "
         "missed, with the reason.",
         options=(
-            Option(
-                flags=("-n", "--number"),
-                metavar="N",
-                convert=whole_from_one,
-                help="show at most N records (default 10)",
-            ),
+            option("-n, --number N", "show at most N records (default 10)", convert=whole_from_one),
             JSON_FIELDS,
         ),
-        operands=(Operand(metavar="ID", help="the task", completes="standing"),),
+        operands=(operand("ID", "the task", completes="standing"),),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, Operand, Option, Verb
+from errands.frontends.cli.parser import Arguments, Verb, operand, option
 
 
 def send(context: Context, arguments: Arguments) -> int:
@@ -29,12 +29,12 @@ VERBS = (
         summary="send input to a running task that was started with --stdin or --pty",
         run=send,
         options=(
-            Option(flags=("--no-newline",), help="do not add a newline to TEXT"),
-            Option(flags=("--eof",), help="then close the task's input"),
+            option("--no-newline", "do not add a newline to TEXT"),
+            option("--eof", "then close the task's input"),
         ),
         operands=(
-            Operand(metavar="ID", help="the task", completes="live"),
-            Operand(metavar="TEXT", help="a line of input (default: standard input)", optional=True),
+            operand("ID", "the task", completes="live"),
+            operand("[TEXT]", "a line of input (default: standard input)"),
         ),
         examples=(
             ("errands send setup-4k2 yes", "a line"),

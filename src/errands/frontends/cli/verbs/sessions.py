@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.output_filter import clean_text
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand
 from errands.model.errors import BadValue
 from errands.model.states import LIVE
 from errands.model.text.sanitise import line
@@ -121,7 +121,7 @@ VERBS = (
         summary="list the conversations with agents, or show one",
         run=sessions,
         options=(JSON_FIELDS,),
-        operands=(Operand(metavar="ID", help="the task", optional=True, completes="tasks"),),
+        operands=(operand("[ID]", "the task", completes="tasks"),),
         examples=(("errands sessions why-do-7k2", "what was asked and answered"),),
     ),
 )

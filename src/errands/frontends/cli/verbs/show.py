@@ -8,7 +8,7 @@ from errands.engine.task_facts import task_facts
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb, whole
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved, run_of
 from errands.model.errors import UnknownTask
 from errands.model.record import evolve
@@ -146,22 +146,14 @@ VERBS = (
         summary="show everything about a task and the end of its output",
         run=show,
         options=(
-            Option(
-                flags=("-n", "--lines"),
-                metavar="N",
+            option(
+                "-n, --lines N",
+                "show the last N lines of output (default 20, or runs.tail_lines)",
                 convert=whole,
-                help="show the last N lines of output (default 20, or runs.tail_lines)",
             ),
             JSON_TASKS,
         ),
         details="Without an id, the newest task is meant.",
-        operands=(
-            Operand(
-                metavar="ID",
-                help="the task, or one run of it: pytest-7k2m4x.2",
-                optional=True,
-                completes="tasks",
-            ),
-        ),
+        operands=(operand("[ID]", "the task, or one run of it: pytest-7k2m4x.2", completes="tasks"),),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand
 from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options, options_of
 from errands.model.action import quoted, written
@@ -134,7 +134,7 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-TEMPLATE = Operand(metavar="TEMPLATE", help="the template's name", completes="templates")
+TEMPLATE = operand("TEMPLATE", "the template's name", completes="templates")
 
 VERBS = (
     Verb(
@@ -150,8 +150,8 @@ VERBS = (
         "that name is replaced.",
         options=tuple(options_of("shell", start=False)),
         operands=(
-            Operand(metavar="TEMPLATE", help="the template's name"),
-            Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),
+            operand("TEMPLATE", "the template's name"),
+            operand("COMMAND...", "what to run", completes="command"),
         ),
         examples=(("errands template save test 'pytest {{where=tests}}'", "with a parameter"),),
     ),
@@ -163,7 +163,7 @@ VERBS = (
         options=(*flags_of(BY_NAME["name"]), *options_of("shell", task=False), YES, *REPLY),
         operands=(
             TEMPLATE,
-            Operand(metavar="PARAMETER", help="NAME=VALUE for each parameter", optional=True, repeat=True),
+            operand("[PARAMETER...]", "NAME=VALUE for each parameter"),
         ),
         examples=(("errands template run test where=tests/unit", ""),),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 from errands.model.view import plain_value
 from errands.text.describe import now
 from errands.text.trace import draw_tree
@@ -55,10 +55,10 @@ VERBS = (
         "of a task is a trace of its own, linked to the earlier one. No setup is needed; to send spans to a "
         "collector as well, see docs/how-to/tracing.md.",
         options=(
-            Option(flags=("--span",), metavar="SPAN", help="find the task by the id of a span"),
+            option("--span SPAN", "find the task by the id of a span"),
             JSON_FIELDS,
         ),
-        operands=(Operand(metavar="ID", help="the task", completes="tasks", optional=True),),
+        operands=(operand("[ID]", "the task", completes="tasks"),),
         examples=(
             ("errands trace pytest-7k", "where the time went"),
             ("errands trace --span a1b2c3d4e5f60718", "the task that a span belongs to"),

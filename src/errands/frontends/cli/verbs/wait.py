@@ -7,7 +7,7 @@ import sys
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.parser import JSON_TASKS, Arguments, Operand, Option, Verb
+from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task, resolved
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
@@ -167,21 +167,17 @@ VERBS = (
         "agent that needs approval while it runs is waited for, because it continues after the answer; the "
         "command to answer with is printed to standard error. Ctrl-C stops waiting; the tasks continue.",
         options=(
-            Option(
-                flags=("-t", "--timeout"),
-                metavar="DURATION",
+            option(
+                "-t, --timeout DURATION",
+                "wait at most this long, then exit with 124 (default: no limit)",
                 convert=parse_duration,
-                help="wait at most this long, then exit with 124 (default: no limit)",
             ),
             BATCH,
-            Option(flags=("--any",), help="wait only until the first of them ends, and report that one"),
-            Option(
-                flags=("-q", "--quiet"),
-                help="print only what an agent needs approval for",
-            ),
+            option("--any", "wait only until the first of them ends, and report that one"),
+            option("-q, --quiet", "print only what an agent needs approval for"),
             JSON_TASKS,
         ),
-        operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live"),),
+        operands=(operand("[ID...]", "the tasks", completes="live"),),
         examples=(
             ("errands wait pytest-7k && echo passed", "the task's own exit code"),
             ("errands wait --batch nightly --timeout 1h", "a whole batch, for an hour at most"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import JSON, Arguments, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON, Arguments, Usage, Verb, operand, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,18 +55,15 @@ VERBS = (
         "that is not part of a run. To reach it from a phone, put a proxy with TLS before it and set "
         "web.origin, or set web.cert and web.cert_key. See docs/how-to/web.md.",
         options=(
-            Option(flags=("--no-open",), help="print the link, and do not open it in a browser"),
-            Option(flags=("--sessions",), help="list the signed-in browsers"),
-            Option(flags=("--sign-out",), metavar="ID", help="sign a browser out; all: every one"),
-            Option(
-                flags=("--token",),
-                help="print the token for programs that use the API; they cannot approve with it",
-            ),
-            Option(flags=("--service",), help="serve without signing in, as a service of the system does"),
+            option("--no-open", "print the link, and do not open it in a browser"),
+            option("--sessions", "list the signed-in browsers"),
+            option("--sign-out ID", "sign a browser out; all: every one"),
+            option("--token", "print the token for programs that use the API; they cannot approve with it"),
+            option("--service", "serve without signing in, as a service of the system does"),
             JSON,
         ),
         refused=dict.fromkeys(("--port", "--host", "-p"), "write HOST:PORT: errands web 127.0.0.1:8000"),
-        operands=(Operand(metavar="ADDRESS", optional=True, help="HOST:PORT (default web.address)"),),
+        operands=(operand("[ADDRESS]", "HOST:PORT (default web.address)"),),
         examples=(
             ("errands web", "open the page"),
             ("errands web --no-open", "on a machine without a browser: only print the link"),
