@@ -29,6 +29,11 @@ def text(
     return schema
 
 
+def words(help: str = "") -> Schema:
+    """Return the schema of a text of any length, as answers have it."""
+    return text(help, longest=None)
+
+
 def integer(help: str = "", least: int | None = None, most: int | None = None, **more: Any) -> Schema:
     schema: Schema = {"type": "integer", **_described(help), **more}
     if least is not None:

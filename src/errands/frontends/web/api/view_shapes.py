@@ -12,15 +12,14 @@ from errands.frontends.web.api.schema import (
     maybe,
     number,
     ref,
-    text,
     thing,
     time,
+    words,
 )
 from errands.model.states import SIGNS
 
-_any = text(longest=None)
 _STATE = choice(tuple(SIGNS), "the state, in one word")
-_ID = text("the task", longest=None)
+_ID = words("the task")
 GROUPS = ("lane", "name", "batch")
 
 VIEW_SHAPES: dict[str, Schema] = {
@@ -32,9 +31,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         running=listed(ref("Row"), "newest first, at most 50"),
         pending=listed(ref("Row"), "what starts next, in that order, at most 10"),
         failed=listed(ref("Row"), "what failed since the given time, newest first, at most 50"),
-        causes=mapped(
-            text(longest=None), "the line of output that tells why it failed, by task; of the newest 20"
-        ),
+        causes=mapped(words(), "the line of output that tells why it failed, by task; of the newest 20"),
         completed=listed(ref("Row"), "what completed in the last hour, newest first, at most 5"),
         coming=listed(ref("Coming"), "the next scheduled runs, at most 10"),
         lanes=listed(ref("Lane")),
@@ -51,25 +48,19 @@ VIEW_SHAPES: dict[str, Schema] = {
         cancelled=integer(),
         skipped=integer(),
     ),
-    "Coming": thing(
-        task=_ID, name=_any, at=maybe(time("null: at an event")), said=thing(rule=text(longest=None))
-    ),
+    "Coming": thing(task=_ID, name=words(), at=maybe(time("null: at an event")), said=thing(rule=words())),
     "Lane": thing(
-        name=_any,
+        name=words(),
         width=integer("how many tasks run at once"),
         configured=maybe(integer()),
         running=integer(),
         pending=integer(),
-        set_by=maybe(_any),
+        set_by=maybe(words()),
     ),
     "Lanes": thing(lanes=listed(ref("Lane"))),
     "Daemon": thing(
         live=flag("whether a daemon runs"),
-        said=thing(
-            why=text(
-                "what does not happen without one; empty if one runs or nothing waits for one", longest=None
-            )
-        ),
+        said=thing(why=words("what does not happen without one; empty if one runs or nothing waits for one")),
     ),
     "Bar": thing(
         "One run, or several of a row that are drawn as one.",
@@ -78,15 +69,15 @@ VIEW_SHAPES: dict[str, Schema] = {
         state=choice(tuple(SIGNS), "the worst of theirs"),
         count=integer("how many runs", 1),
         track=integer("bars of a row that overlap have different ones, from 0"),
-        task=text("one of the tasks", longest=None),
+        task=words("one of the tasks"),
     ),
-    "TimelineRow": thing(label=_any, bars=listed(ref("Bar"), "in order; on a track they do not overlap")),
+    "TimelineRow": thing(label=words(), bars=listed(ref("Bar"), "in order; on a track they do not overlap")),
     "Timeline": thing(
         since=time(),
         until=time(),
         now=time(),
         rows=listed(ref("TimelineRow")),
-        coming=listed(thing(label=_any, task=_ID, at=time())),
+        coming=listed(thing(label=words(), task=_ID, at=time())),
         left_off=integer("rows that were left off, because there are too many"),
     ),
     "Point": thing(
@@ -100,15 +91,15 @@ VIEW_SHAPES: dict[str, Schema] = {
     ),
     "Figures": thing(
         "How runs went over time: of all tasks, or of those with one name.",
-        names=listed(thing(name=_any, runs=integer()), "the names with the most runs, at most 50"),
-        name=maybe(_any),
+        names=listed(thing(name=words(), runs=integer()), "the names with the most runs, at most 50"),
+        name=maybe(words()),
         points=listed(ref("Point"), "oldest first, the newest 1,000"),
         days=listed(
-            thing(day=text(longest=None), completed=integer(), failed=integer(), other=integer()),
+            thing(day=words(), completed=integer(), failed=integer(), other=integer()),
             "how runs ended, by the day in UTC",
         ),
         median=maybe(number("seconds that half of the completed runs took at most")),
-        said=thing(summary=text(longest=None)),
+        said=thing(summary=words()),
     ),
     "Slot": thing(
         "What became of one due time of a schedule, or of several in a row.",
@@ -116,7 +107,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         until=time("the last due time"),
         count=integer(),
         outcome=choice(("waiting", "ran", "late", "coalesced", "skipped", "missed")),
-        reason=_any,
+        reason=words(),
         run=maybe(integer()),
         at=time("when it was decided"),
         state=maybe(choice(tuple(SIGNS), "how the run ended")),
@@ -124,7 +115,7 @@ VIEW_SHAPES: dict[str, Schema] = {
     "Schedule": thing(
         "When a recurring task runs, and how it went.",
         row=ref("Row"),
-        rule=text("in words", longest=None),
+        rule=words("in words"),
         runs=integer(),
         max_runs=maybe(integer()),
         failures=integer("how many of its latest runs failed in a row"),
@@ -134,7 +125,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         watch=maybe(
             thing(
                 "Of a task that waits for events.",
-                health=_any,
+                health=words(),
                 checked_at=maybe(time()),
                 last_event_at=maybe(time()),
             )
@@ -144,11 +135,11 @@ VIEW_SHAPES: dict[str, Schema] = {
     "Slots": thing(slots=listed(ref("Slot"), "newest first"), next_runs=listed(time())),
     "Agent": thing(
         "A conversation with an agent.",
-        session=_any,
+        session=words(),
         row=ref("Row"),
-        model=maybe(_any),
+        model=maybe(words()),
         prompts=integer("how many prompts there were"),
-        forked_from=maybe(_any),
+        forked_from=maybe(words()),
         gone=flag("whether the agent no longer has it"),
         created_at=time(),
         usage=mapped(integer()),
@@ -158,16 +149,16 @@ VIEW_SHAPES: dict[str, Schema] = {
     "Notice": thing(
         id=integer(),
         task=_ID,
-        run=_any,
-        event=_any,
-        channel=_any,
-        target=_any,
+        run=words(),
+        event=words(),
+        channel=words(),
+        target=words(),
         state=choice(("unread", "waiting", "delivered", "unknown", "dead")),
         attempts=integer(),
         created_at=time(),
         said=thing(
-            text=text("what it says", longest=None),
-            why=text("why it is not delivered; empty in the inbox", longest=None),
+            text=words("what it says"),
+            why=words("why it is not delivered; empty in the inbox"),
         ),
     ),
     "Notices": thing(
@@ -175,68 +166,68 @@ VIEW_SHAPES: dict[str, Schema] = {
         undelivered=listed(ref("Notice"), "what could not be sent yet or was given up"),
     ),
     "Channel": thing(
-        name=_any,
-        kind=_any,
-        target=maybe(_any),
+        name=words(),
+        kind=words(),
+        target=maybe(words()),
         ready=flag(),
         waiting=integer("notices that wait for their next attempt"),
         dead=integer("notices that were given up"),
-        said=thing(health=text("ready, or what is wrong", longest=None)),
+        said=thing(health=words("ready, or what is wrong")),
     ),
     "Channels": thing(channels=listed(ref("Channel"))),
     # Everything else.
-    "Done": thing("A verb was carried out.", said=thing(text=text(longest=None))),
-    "Changed": thing("A verb was carried out.", row=ref("Row"), said=thing(text=text(longest=None))),
+    "Done": thing("A verb was carried out.", said=thing(text=words())),
+    "Changed": thing("A verb was carried out.", row=ref("Row"), said=thing(text=words())),
     "BatchDone": thing(
         done=listed(_ID, "the tasks that it was done to"),
-        refused=listed(thing(task=_ID, detail=_any, kind=_any)),
-        said=thing(text=text(longest=None)),
+        refused=listed(thing(task=_ID, detail=words(), kind=words())),
+        said=thing(text=words()),
     ),
     "Judgement": thing(
         verdict=choice(("auto", "contained", "ask", "deny")),
         starts=flag("whether it would start at once, sent by this caller"),
         reasons=listed(ref("Reason")),
         next_runs=listed(time(), "when a schedule would run"),
-        said=thing(text=text("what would happen", longest=None)),
+        said=thing(text=words("what would happen")),
     ),
     "TaskOption": thing(
         "An option of a new task, as the form offers it.",
-        name=_any,
-        type=_any,
-        help=_any,
+        name=words(),
+        type=words(),
+        help=words(),
         kind=choice(("", "shell", "agent"), "the kind of task that it applies to; empty: both"),
         group=choice(("task", "start", "recurring")),
-        choices=listed(_any),
-        default=_any,
-        placeholder=_any,
+        choices=listed(words()),
+        default=words(),
+        placeholder=words(),
     ),
     "TaskOptions": thing(
         options=listed(ref("TaskOption")),
-        agents=listed(_any, "the agents that are configured"),
-        default_agent=_any,
-        lanes=listed(_any),
-        cwd=text("the directory that tasks run in unless another is given", longest=None),
+        agents=listed(words(), "the agents that are configured"),
+        default_agent=words(),
+        lanes=listed(words()),
+        cwd=words("the directory that tasks run in unless another is given"),
     ),
-    "Template": thing(name=_any, parameters=listed(_any), said=thing(what=text(longest=None))),
+    "Template": thing(name=words(), parameters=listed(words()), said=thing(what=words())),
     "Templates": thing(templates=listed(ref("Template"))),
-    "Setting": thing(key=_any, value=text("as it is written; secrets are masked", longest=None), origin=_any),
+    "Setting": thing(key=words(), value=words("as it is written; secrets are masked"), origin=words()),
     "Settings": thing(
-        version=_any,
-        home=_any,
-        file=text("your configuration file", longest=None),
+        version=words(),
+        home=words(),
+        file=words("your configuration file"),
         settings=listed(ref("Setting")),
     ),
-    "Finding": thing(section=_any, level=choice(("ok", "warn", "fail")), text=_any, advice=_any),
-    "Findings": thing(findings=listed(ref("Finding")), said=thing(verdict=text(longest=None))),
+    "Finding": thing(section=words(), level=choice(("ok", "warn", "fail")), text=words(), advice=words()),
+    "Findings": thing(findings=listed(ref("Finding")), said=thing(verdict=words())),
     "Host": thing(
         "A host of the fleet.",
-        name=_any,
+        name=words(),
         state=choice(("up", "draining", "gone"), "draining: it takes no more runs; gone: it left or is lost"),
         slots=integer("how many runs of other homes it takes at once"),
         running=integer("how many it has"),
-        labels=listed(_any),
+        labels=listed(words()),
         seen_at=time("when it was last heard of"),
-        version=text("its version of Errands", longest=None),
+        version=words("its version of Errands"),
         own=flag("whether it is this home"),
     ),
     "Hosts": thing(
@@ -245,36 +236,34 @@ VIEW_SHAPES: dict[str, Schema] = {
         hosts=listed(ref("Host"), "by name; those that are gone last"),
     ),
     "Key": thing(
-        action=text("what it is called in code", longest=None),
-        keys=listed(_any),
-        place=text("where it does this", longest=None),
-        label=text("a word for the line of keys; may be empty", longest=None),
-        help=_any,
+        action=words("what it is called in code"),
+        keys=listed(words()),
+        place=words("where it does this"),
+        label=words("a word for the line of keys; may be empty"),
+        help=words(),
     ),
     "Keys": thing(
         keys=listed(ref("Key")),
-        places=listed(thing(place=_any, said=text("the place, in words", longest=None))),
+        places=listed(thing(place=words(), said=words("the place, in words"))),
     ),
     "Session": thing(
         "A browser that is signed in.",
-        id=text("names it; it is not its key", longest=None),
-        browser=_any,
-        address=_any,
+        id=words("names it; it is not its key"),
+        browser=words(),
+        address=words(),
         created_at=time(),
         seen_at=time(),
         current=flag("whether it is the one that asks"),
     ),
     "Sessions": thing(sessions=listed(ref("Session"), "the one that was used last first")),
     "SignedIn": thing(
-        key=text("send it as `Authorization: Bearer KEY`; it is shown once", longest=None),
+        key=words("send it as `Authorization: Bearer KEY`; it is shown once"),
         session=ref("Session"),
     ),
     "Me": thing(
         kind=choice(("person", "program"), "a signed-in browser, or a program with the API token"),
         can_approve=flag("whether an answer to a question would count"),
-        said=thing(
-            who=text(longest=None), why_not=text("why no answer would count; may be empty", longest=None)
-        ),
+        said=thing(who=words(), why_not=words("why no answer would count; may be empty")),
     ),
 }
 
@@ -282,7 +271,7 @@ VIEW_SHAPES: dict[str, Schema] = {
 FRAMES: dict[str, Schema] = {
     "hello": thing(
         "The first event: read everything that is shown, unless it is resumed, and go on with the others.",
-        version=_any,
+        version=words(),
         resumed=flag("whether the events after `after` follow"),
         now=time(),
         daemon=ref("Daemon"),
