@@ -8,12 +8,7 @@ from typing import Any
 
 from errands.frontends.install import claude, opencode
 from errands.frontends.install.pieces import Entry, Table
-from errands.frontends.install.place import (
-    SERVER,
-    Place,
-    server,
-    server_command,
-)
+from errands.frontends.install.place import SERVER, Place, server, server_command
 from errands.frontends.install.plan import Target
 from errands.model.record import record
 

@@ -15,15 +15,7 @@ from errands.model.record import evolve
 from errands.model.text.duration import spoken
 from errands.model.view import View
 from errands.text import Cell, Column, facts, last_output, rule, state_cell, table
-from errands.text.describe import (
-    ago,
-    local,
-    no_daemon_note,
-    now,
-    result,
-    state_word,
-    took_text,
-)
+from errands.text.describe import ago, local, no_daemon_note, now, result, state_word, took_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,14 +15,7 @@ from errands.model.text.duration import parse_duration
 from errands.model.view import View, exit_code
 from errands.ports.store import Query
 from errands.text import clip, plural, rule, state_cell
-from errands.text.describe import (
-    ending_line,
-    now,
-    progress_text,
-    state_word,
-    took_text,
-    waits_for,
-)
+from errands.text.describe import ending_line, now, progress_text, state_word, took_text, waits_for
 
 
 def wait(context: Context, arguments: Arguments) -> int:
