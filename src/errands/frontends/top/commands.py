@@ -10,10 +10,33 @@ from errands.model.errors import BadValue, ErrandsError
 from errands.model.text.sanitise import line as safe
 
 _ASIDE = 8  # columns of a step to the side
+# The actions that go one way or the other: what they step through, and which way.
+STEPS = {
+    "down": ("row", 1),
+    "up": ("row", -1),
+    "page_down": ("page", 1),
+    "page_up": ("page", -1),
+    "last": ("end", 1),
+    "first": ("end", -1),
+    "next_part": ("part", 1),
+    "previous_part": ("part", -1),
+    "zoom_out": ("zoom", 1),
+    "zoom_in": ("zoom", -1),
+    "earlier": ("window", 1),
+    "later": ("window", -1),
+    "earlier_month": ("month", -1),
+    "later_month": ("month", 1),
+    "next_match": ("match", 1),
+    "previous_match": ("match", -1),
+    "next_error": ("error", 1),
+    "previous_error": ("error", -1),
+    "earlier_run": ("run", -1),
+    "later_run": ("run", 1),
+}
 
 
 class Commands:
-    """Each action of the table of keys is a method, with an underscore before its name."""
+    """Each other action of the table of keys is a method, with an underscore before its name."""
 
     def __init__(self, app: TopScreen) -> None:
         self._app = app
@@ -30,26 +53,19 @@ class Commands:
             return app.help
         return app.task_view.shown if app.has_task else app.rows
 
-    def _down(self) -> None:
-        self._target.move(1)
+    def step(self, action: str) -> None:
+        """Do one of the actions that go one way or the other."""
+        name, way = STEPS[action]
+        getattr(self, f"_step_{name}")(way)
 
-    def _up(self) -> None:
-        self._target.move(-1)
+    def _step_row(self, way: int) -> None:
+        self._target.move(way)
 
-    def _page_down(self) -> None:
-        self._target.move(max(self._target.height - 1, 1))
+    def _step_page(self, way: int) -> None:
+        self._target.move(way * max(self._target.height - 1, 1))
 
-    def _page_up(self) -> None:
-        self._target.move(-max(self._target.height - 1, 1))
-
-    def _first(self) -> None:
-        self._move_all(-1)
-
-    def _last(self) -> None:
-        self._move_all(1)
-
-    def _move_all(self, step: int) -> None:
-        self._target.move(step * self._target.virtual_size.height)
+    def _step_end(self, way: int) -> None:
+        self._target.move(way * self._target.virtual_size.height)
 
     def _open(self) -> None:
         if self._app.has_task:
@@ -63,11 +79,8 @@ class Commands:
         if self._app.has_task and view.part == "conversation":
             view.conversation.unfold()
 
-    def _earlier_month(self) -> None:
-        self._app.task_view.step_month(-1)
-
-    def _later_month(self) -> None:
-        self._app.task_view.step_month(1)
+    def _step_month(self, way: int) -> None:
+        self._app.task_view.step_month(way)
 
     def _whole_screen(self) -> None:
         self._app.is_whole = not self._app.is_whole
@@ -94,19 +107,12 @@ class Commands:
             app.tasks.filter = ""
             app.show_matching()
 
-    def _next_part(self) -> None:
+    def _step_part(self, way: int) -> None:
         if self._app.has_task:
             if self._is_unwrapped():
-                self._app.task_view.output.move_aside(_ASIDE)
+                self._app.task_view.output.move_aside(way * _ASIDE)
             else:
-                self._app.task_view.step_part(1)
-
-    def _previous_part(self) -> None:
-        if self._app.has_task:
-            if self._is_unwrapped():
-                self._app.task_view.output.move_aside(-_ASIDE)
-            else:
-                self._app.task_view.step_part(-1)
+                self._app.task_view.step_part(way)
 
     def _is_unwrapped(self) -> bool:
         return self._app.task_view.part == "output" and not self._app.task_view.output.is_wrapped
@@ -119,26 +125,14 @@ class Commands:
 
     # The other lists.
 
-    def _zoom_in(self) -> None:
-        self._zoom(-1)
-
-    def _zoom_out(self) -> None:
-        self._zoom(1)
-
-    def _zoom(self, step: int) -> None:
+    def _step_zoom(self, way: int) -> None:
         if self._app.view == "timeline":
-            self._app.timeline.zoom(step)
+            self._app.timeline.zoom(way)
             self._app.fill_rows()
 
-    def _earlier(self) -> None:
-        self._shift(1)
-
-    def _later(self) -> None:
-        self._shift(-1)
-
-    def _shift(self, step: int) -> None:
+    def _step_window(self, way: int) -> None:
         if self._app.view == "timeline":
-            self._app.timeline.shift(step)
+            self._app.timeline.shift(way)
             self._app.fill_rows()
 
     def _group(self) -> None:
@@ -185,26 +179,16 @@ class Commands:
         self._app.tasks.filter = text.strip()
         self._app.show_matching()
 
-    def _next_match(self) -> None:
-        self._step_match(1)
-
-    def _previous_match(self) -> None:
-        self._step_match(-1)
-
-    def _step_match(self, step: int) -> None:
+    def _step_match(self, way: int) -> None:
         log = self._app.task_view.output
         if not log.wanted:
             self._app.say("nothing was looked for yet: / finds a text")
-        elif not log.find(log.wanted, step=step):
-            self._app.say(f"no other {safe(log.wanted)!r} {'below' if step > 0 else 'above'}")
+        elif not log.find(log.wanted, step=way):
+            self._app.say(f"no other {safe(log.wanted)!r} {'below' if way > 0 else 'above'}")
 
-    def _next_error(self) -> None:
-        if not self._app.task_view.output.find_error(step=1):
-            self._app.say("no line below looks like an error")
-
-    def _previous_error(self) -> None:
-        if not self._app.task_view.output.find_error(step=-1):
-            self._app.say("no line above looks like an error")
+    def _step_error(self, way: int) -> None:
+        if not self._app.task_view.output.find_error(step=way):
+            self._app.say(f"no line {'below' if way > 0 else 'above'} looks like an error")
 
     def _gap(self) -> None:
         if not self._app.task_view.output.find_gap():
@@ -216,13 +200,9 @@ class Commands:
     def _wrap(self) -> None:
         self._app.task_view.output.toggle_wrap()
 
-    def _earlier_run(self) -> None:
-        if not self._app.task_view.step_run(-1):
-            self._app.say("this is the first run")
-
-    def _later_run(self) -> None:
-        if not self._app.task_view.step_run(1):
-            self._app.say("this is the last run")
+    def _step_run(self, way: int) -> None:
+        if not self._app.task_view.step_run(way):
+            self._app.say(f"this is the {'last' if way > 0 else 'first'} run")
 
     def _copy(self) -> None:
         self._app.copy_to_clipboard(self._target.screen_text())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from errands.frontends.tools.keys import action_of
-from errands.frontends.top.commands import Commands
+from errands.frontends.top.commands import STEPS, Commands
 from errands.frontends.top.screen import TopScreen
 from errands.frontends.top.task.parts import may_be_answered
 from errands.model.text.answers import answer_to
@@ -55,6 +55,8 @@ class Keyboard(Commands):
             app.show_view(name)
         elif action in _LETTERS:
             self._answer(_LETTERS[action])
+        elif action in STEPS:
+            self.step(action)
         else:
             getattr(self, f"_{action}")()
         app.draw_bars()
