@@ -244,7 +244,7 @@ BAR = 10  # columns of a bar, unless there is less room
 def progress_text(
     view: View, look: Look, *, at: datetime, columns: int = BAR, room: int | None = None
 ) -> str:
-    """Return the percentage, the time left and a bar, as far as the task reports them.
+    """Return the percentage, the time left and a bar, if the task reports them.
 
     In little `room` the least important parts are left out; the bar is drawn whole, shorter, or not at all.
     """

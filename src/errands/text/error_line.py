@@ -1,4 +1,4 @@
-"""The line of output that says why something failed, as far as that can be told from its words."""
+"""The line of output that says why something failed; a guess from its words."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ class FleetTasks:
     async def _answer(
         self, fleet: Fleet, run: FoundRun, wish: Wish, arguments: Arguments, body: Mapping[str, Any]
     ) -> bool:
-        """Have a question answered; return False if its home has yet to hear of it."""
+        """Have a question answered; return False if its home does not know of it yet."""
         author = member.require(self._context.home).name
         question, number = await far_task.answer(fleet, run, wish, author=author, body=body)
         if not arguments.json and not getattr(arguments, "quiet", False):

@@ -30,7 +30,7 @@ from errands.model.text.split import split
 from errands.model.view import View
 from errands.ports.store import Query
 
-TYPING = 5.0  # seconds after which Discord has to be told again that an answer is being written
+TYPING = 5.0  # seconds; Discord shows for that long that an answer is being written
 RECENT = 500  # tasks among which unfinished answers are looked for
 MISSED = 100  # messages of a channel that are read for those that were missed
 # Returns the channel with an id.

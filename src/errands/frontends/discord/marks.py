@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from discord.utils import time_snowflake
 
 OLDEST = timedelta(days=1)  # an answer to something older would surprise people
-_FIRST = "first"  # what stands for the channels without a mark: when the bot was first connected
+_FIRST = "first"  # the mark of channels without one: when the bot first connected
 
 
 class Marks:

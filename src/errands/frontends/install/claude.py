@@ -1,7 +1,7 @@
 """Claude Code: a plugin with the server, the hooks, two commands and a skill, in a folder of its own.
 
 The settings name the folder as a marketplace of one plugin. Claude Code reads it in place and without a
-network. The plugin's name stands before those of its commands (`/errands:tasks`), so they hide no others.
+network. The plugin's name comes before those of its commands (`/errands:tasks`), so they hide no others.
 """
 
 from __future__ import annotations

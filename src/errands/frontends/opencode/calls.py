@@ -135,7 +135,7 @@ class Calls:
 
 
 class _OwnedEngine(IdempotentEngine):
-    """What a session launches reports to it, even if it must be continued first to be told."""
+    """What a session launches reports to it, even if that means continuing the session first."""
 
     owner = ""
 

@@ -68,7 +68,7 @@ class Reports:
         self._changed.set()
 
     async def run(self) -> None:
-        """Send reports, for ever; it costs nothing while no task of the sessions is open."""
+        """Send reports until cancelled; it costs nothing while no task of the sessions is open."""
         while True:
             await self._changed.wait()
             async with BellLine(self._engine, ("*",)) as line:

@@ -35,7 +35,7 @@ def origins_of(host: str, port: int) -> list[str]:
 def connection_class() -> Any:
     """Return the class of a connection that ends if no request comes soon, or if others need its place.
 
-    The server itself waits for the first request for ever, so that idle connections would fill it.
+    The server itself waits for the first request forever, so idle connections would fill it.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 

@@ -41,7 +41,7 @@ def send(engine: Engine, draft: Draft) -> View:
     task_id = engine.id_by_key(draft.key)
     if task_id is not None:
         try:
-            # The person waits for every turn: that the session is gone may be said by the run.
+            # The person waits for every turn, so the run itself may report that the session is gone.
             return engine.sessions.resume(task_id, draft.prompt, key=draft.message, may_start=False)
         except SessionGone:
             # Its backend does not know it (any more), so it cannot be resumed.

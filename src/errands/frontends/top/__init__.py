@@ -1,4 +1,4 @@
 """`errands top`: a live view of all tasks in a terminal, drawn with Textual, the extra `tui`.
 
-It reads and acts through the engine alone. Lists and output are drawn line by line, as far as they are seen.
+It reads and acts through the engine alone. Only the visible lines of lists and output are drawn.
 """

@@ -145,7 +145,7 @@ class Keyboard(Commands):
     # Questions.
 
     def _answer(self, letter: str) -> None:
-        """Answer the question that is shown; one that is not, is shown first."""
+        """Answer the question on the screen; if it is not there yet, show it instead."""
         app = self._app
         if not app.has_task or app.task_view.part != "question":
             self._show_question(app.task_view.subject if app.has_task else app.chosen_view())

@@ -131,7 +131,7 @@ class LineView(ScrollView):
         return ""
 
     def go_to(self, top: int) -> None:
-        """Make a row the first one that is seen, as far as there are enough below it."""
+        """Scroll to a row, so that it is at the top unless too few follow it."""
         last = max(self.virtual_size.height - self.height, 0)
         self.scroll_to(y=min(max(top, 0), last), animate=False, force=True, immediate=True)
 

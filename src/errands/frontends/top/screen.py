@@ -42,7 +42,7 @@ from errands.text import Look, width, wrap
 
 REFRESH = 0.05  # seconds in which changes are gathered before they are drawn
 REREAD = 2.0  # seconds between two readings of the whole list
-WIDE = 120  # columns from which the preview stands beside the list
+WIDE = 120  # columns; in a wider terminal the preview is beside the list
 MOST_SAID = 4  # lines
 ROOM_FOR_SCHEDULE = 50  # columns beside its latest slots
 TALL = 14  # rows from which there is a preview

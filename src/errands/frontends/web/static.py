@@ -1,6 +1,6 @@
 """The files of the page, read, joined and compressed once: each is named with a digest of them all.
 
-So a browser may keep a file for ever, and a new version of Errands is never mixed with an old one.
+So a browser may keep a file forever, and a new version of Errands is never mixed with an old one.
 """
 
 from __future__ import annotations

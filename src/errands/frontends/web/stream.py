@@ -56,7 +56,7 @@ def now() -> str:
 
 
 class _Recent:
-    """The latest events for all pages, by number, as far as their bytes are kept."""
+    """The latest events for all pages, by number; only so many bytes of them are kept."""
 
     def __init__(self) -> None:
         self._epoch = secrets.token_hex(4)
@@ -148,7 +148,7 @@ class Streams:
             self._pump = None
 
     def wake(self) -> None:
-        """Let every stream look whether it is still allowed."""
+        """Make every stream check whether it is still allowed."""
         for each in self._open:
             each.wake()
 
@@ -172,7 +172,7 @@ class Streams:
                     async for change in changes:
                         await self._pass_on(change, changes.not_live_since is None)
                         await asyncio.sleep(GATHER)
-            except Exception:  # noqa: BLE001  # the loop's edge: the pages must hear of later changes
+            except Exception:  # noqa: BLE001  # the loop's edge: the pages must get later changes
                 _LOG.exception("the stream of changes broke off, and starts again")
                 self._send("again", {"now": now()})
                 await asyncio.sleep(1)

@@ -22,7 +22,7 @@ class OutputFilter:
         # On a terminal a carriage return may redraw its own line, which is how progress bars look right.
         self._clean = Stream(colour=context.look.colour, overwrite=sys.stdout.isatty())
         self._masking = masking
-        self._mask: mask.Stream | None = None  # until the first piece says what stands before it
+        self._mask: mask.Stream | None = None  # until the first piece says what comes before it
         self._open_line = False
 
     def show(self, piece: Piece) -> None:

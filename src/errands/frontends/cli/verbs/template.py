@@ -37,7 +37,7 @@ def save(context: Context, arguments: Arguments) -> int:
 
 
 def _refuse_task(context: Context, arguments: Arguments) -> None:
-    """Ask what is meant if a task stands where a command is expected."""
+    """Ask what is meant if the id of a task is given instead of a command."""
     (word, *more), name = arguments.command, arguments.template
     if more or arguments.dashed is not None or "-" not in word or not is_id(word):
         return

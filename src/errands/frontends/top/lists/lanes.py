@@ -20,7 +20,7 @@ EVERY = 3.0  # seconds between two questions to the fleet, while the list is loo
 _CELLS = 20  # of a bar, at most
 _NAMES = 16  # columns of a name
 _WIDEST = 76  # columns of a sentence
-_MOST_SAID = 2  # lines of it: the hosts stand below
+_MOST_SAID = 2  # lines of it, because the hosts follow
 _STATES = {"up": "green", "draining": "yellow", "gone": "red"}
 
 

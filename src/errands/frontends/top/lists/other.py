@@ -27,7 +27,7 @@ WINDOWS = (
     timedelta(days=1),
     timedelta(days=7),
 )
-_FUTURE = 7  # one of so many columns shows what comes
+_FUTURE = 7  # one column in seven shows what is coming
 _MOST_COMING = 200  # slots of each schedule
 _NAMES = 18  # columns of the names beside a timeline, at most
 _STREAK = 20  # slots that are shown of each schedule

@@ -96,7 +96,7 @@ class Rows(LineView):
     def _show_chosen(self) -> None:
         if not self.size.height:
             return  # before the first layout
-        # What stands above the first row of a group stays in sight with it.
+        # The heading of a group stays visible with its first row.
         first = min(self.place, len(self.entries))
         while first and not isinstance(self.entries[first - 1], str):
             first -= 1

@@ -55,7 +55,7 @@ class LogView(LineView):
 
     @property
     def status(self) -> str:
-        """What stands above the output: whether it follows, and how many lines there are."""
+        """The line above the output: whether it follows, and how many lines there are."""
         if self.text is None or not self.text.end:
             return ""
         words = ["follow" if self.is_following else f"{min(100, 100 * self._seen // max(self.rows, 1))}%"]
@@ -92,7 +92,7 @@ class LogView(LineView):
             self._settle(self.rows)
 
     def toggle_wrap(self) -> None:
-        """Wrap long lines or not; the line at the top stays there as far as it can."""
+        """Wrap long lines or not; keep the line at the top there if possible."""
         if self.text is None:
             return
         share = self.top / max(self.rows, 1)

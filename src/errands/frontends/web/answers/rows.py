@@ -1,4 +1,4 @@
-"""Rows: tasks as lists show them, in the words of the command line; and what stands beside lists."""
+"""Rows: tasks as lists show them, in the words of the command line; and what is counted beside them."""
 
 from __future__ import annotations
 
