@@ -9,7 +9,6 @@ import os
 import signal
 import tempfile
 from collections.abc import Mapping
-from types import TracebackType
 
 from benchmarks import processes
 from errands import bootstrap
@@ -33,9 +32,7 @@ class BenchHome:
         os.environ.update(self._settings, ERRANDS_HOME=self.home.path)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
         os.environ.clear()
         os.environ.update(self._before)

@@ -11,7 +11,6 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from benchmarks.page.server import Server
@@ -100,9 +99,7 @@ class Chromium:
         self._browser = self._playwright.chromium.launch(executable_path=program, args=words)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._browser.close()
         self._playwright.stop()
 

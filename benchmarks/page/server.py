@@ -6,7 +6,6 @@ import http.client
 import json
 import subprocess
 import sys
-from types import TracebackType
 from urllib.parse import urlsplit
 
 
@@ -27,9 +26,7 @@ class Server:
         line.close()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._process.terminate()
         self._process.communicate()
 

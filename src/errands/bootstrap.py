@@ -192,7 +192,7 @@ def run_agent(run_id: str) -> int:
 
 
 def channel_trouble(name: str, config: Config) -> str:
-    from errands.channels.trial import trouble
+    from errands.channels import trouble
 
     return trouble(name, config.channels.get(name, {}))
 
@@ -204,9 +204,9 @@ def source_trouble(name: str) -> str:
 
 
 def send_trial(address: Address, config: Config) -> None:
-    from errands.channels import trial
+    from errands import channels
 
-    trial.send_trial(address, config.channels.get(address.channel, {}))
+    channels.send_trial(address, config.channels.get(address.channel, {}))
 
 
 def run_chat(engine: Engine, **options: Any) -> int:

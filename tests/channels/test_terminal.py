@@ -15,9 +15,8 @@ import pexpect
 import pytest
 
 from errands.channels import terminal
-from errands.engine.notices.addresses import started
 from errands.model.errors import NotNow, Refused
-from errands.ports.home import Home
+from errands.ports.home import Home, process_mark
 from tests.channels.deliveries import delivery, digest
 from tests.engine.daemons import Daemons
 
@@ -51,7 +50,7 @@ class Shell:
     def target(self) -> str:
         pid = self.child.pid
         assert pid is not None
-        return f"{os.readlink(f'/proc/{pid}/fd/0')}@{pid}{started(pid)}"
+        return f"{os.readlink(f'/proc/{pid}/fd/0')}@{process_mark(pid)}"
 
     def close(self) -> None:
         self.child.close(force=True)

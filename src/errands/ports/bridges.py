@@ -13,7 +13,7 @@ import os
 import socket
 
 from errands.model.record import fields, record
-from errands.ports.home import Home
+from errands.ports.home import Home, process_mark
 from errands.ports.own_file import replace_file
 
 TYPE_CHECKING = False
@@ -69,11 +69,7 @@ def data_directory(environ: Mapping[str, str]) -> str:
 
 def started(pid: int) -> str:
     """Return when a process started, if the system says so."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):
-        return ""
+    return process_mark(pid).partition(".")[2]
 
 
 def folder(home: str) -> str:

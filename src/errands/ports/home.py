@@ -199,6 +199,15 @@ def daemon_pid(run_directory: str) -> int | None:
     return int(digits) if digits else None
 
 
+def process_mark(pid: int) -> str:
+    """Return a pid and when its process started, if the system says so, because a pid can be reused."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return f"{pid}." + file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return str(pid)
+
+
 def reach_socket(act: Callable[[str], None], path: str) -> None:
     """Bind or connect a socket, even to a path that is too long for the system call."""
     if len(os.fsencode(path)) < _LONGEST_SOCKET:

@@ -12,10 +12,6 @@ import os
 from errands.config.backends import LOCAL
 from errands.ports.home import Home
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-
 LANE = LOCAL  # the lane of the runs that share the model
 LOOK = 0.05  # seconds between two checks of a closed gate
 
@@ -33,9 +29,7 @@ class ModelGate:
         self._files.append(file)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         os.close(self._files.pop())
 
     def is_closed(self) -> bool:

@@ -9,10 +9,6 @@ import time
 
 from errands.ports.rundir import write_wait
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import TracebackType
-
 
 class WaitClock:
     """`with wait_clock:` is time that does not count; several at once count once."""
@@ -30,9 +26,7 @@ class WaitClock:
             self._write(self._since, 0.0)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._depth -= 1
         if self._depth == 0:
             now = time.monotonic()

@@ -10,6 +10,7 @@ import os
 from errands.config.channels import KINDS, READY, kind_of
 from errands.model.errors import BadValue
 from errands.model.notices.notice import Address, parse_address
+from errands.ports.home import process_mark
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -103,15 +104,5 @@ def terminal() -> str:
             path = os.ttyname(descriptor)
         except OSError:
             continue
-        session = os.getsid(0)
-        return f"{path}@{session}{started(session)}"
+        return f"{path}@{process_mark(os.getsid(0))}"
     raise BadValue("this process has no terminal to report to; leave out the terminal channel")
-
-
-def started(pid: int) -> str:
-    """Return when a process started, if the system says so, because a pid can be reused."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return "." + file.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):
-        return ""

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 
-from errands.engine.notices.addresses import started
 from errands.engine.notices.agent_report import news
 from errands.engine.waiting import LOOK
 from errands.model.states import OPEN
+from errands.ports.home import process_mark
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def claim(engine: Engine, owner: str, pid: str) -> None:
     """Note that a session was just used in the program `pid`, which reports to it from now on."""
     path = f"{_place(engine, owner)}.by"
     with open(os.open(f"{path}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
-        file.write(f"{pid}{started(int(pid))}")
+        file.write(process_mark(int(pid)))
     os.replace(f"{path}.{os.getpid()}", path)
 
 
@@ -97,7 +97,7 @@ def _lives(pid: int, claimant: str) -> bool:
         return False
     except OSError:
         pass  # it belongs to another user
-    return f"{pid}{started(pid)}" == claimant
+    return process_mark(pid) == claimant
 
 
 def _place(engine: Engine, owner: str) -> str:
