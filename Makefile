@@ -17,7 +17,7 @@ EXAMPLES ?= 500
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo fleet test test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
+.PHONY: help demo fleet test test-browser test-long test-placed test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,13 +49,18 @@ test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken 
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -p tests.forked --at-once 2 tests/long
 
+test-placed: $(VENV) ## Run the scenarios once more, with every run carried out by another home of a fleet
+	-@tools/postgres
+	@rm -f .pytest_cache/v/cache/lastfailed
+	@$(BIN)/python -m pytest -p tests.forked --at-once 4 --placed tests/scenarios --ignore-glob '*/test_hosts*'
+
 test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
 	-@tools/apt bubblewrap tmux
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope tests/clients
 
-again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many
-	@$(BIN)/python -m tests.rerun_failed
+again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many (MODE=--placed: on another home)
+	@$(BIN)/python -m tests.rerun_failed $(MODE)
 
 check: $(VENV) $(PAGE) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .

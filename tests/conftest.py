@@ -55,6 +55,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("CI") == "true",
         help="a skipped test fails the run (always so with CI=true)",
     )
+    parser.addoption(
+        "--placed", action="store_true", help="run the scenarios with every run placed on another home"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,7 +25,8 @@ def main() -> int:
     if len(failed) > MOST:
         print(f"*** more than {MOST} tests failed, which is no accident", file=sys.stderr)
         return 1
-    return int(pytest.main(["-p", "no:xdist", "--last-failed", "--last-failed-no-failures=none"]))
+    mode = sys.argv[1:]  # the options that they need
+    return int(pytest.main([*mode, "-p", "no:xdist", "--last-failed", "--last-failed-no-failures=none"]))
 
 
 if __name__ == "__main__":

@@ -113,6 +113,7 @@ def run_host() -> int:
     from errands.bootstrap import boot_id, open_fleet
     from errands.engine.fleet.host_process import HostProcess
     from errands.ports.fleet import HostFacts, membership
+    from errands.runners.output.log import send_numbered
     from errands.runners.output.mirror import Mirror, exit_facts, has_ended
 
     home = open_home()
@@ -125,7 +126,16 @@ def run_host() -> int:
     )
     fleet = open_fleet(me.address())
     return _work(
-        HostProcess(_engine(), fleet, me, facts, mirrors=Mirror, has_ended=has_ended, exit_facts=exit_facts)
+        HostProcess(
+            _engine(),
+            fleet,
+            me,
+            facts,
+            mirrors=Mirror,
+            has_ended=has_ended,
+            exit_facts=exit_facts,
+            send_input=send_numbered,
+        )
     )
 
 

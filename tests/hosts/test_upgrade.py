@@ -191,7 +191,7 @@ async def test_a_role_of_hosts_may_call_what_is_new(old: Fleet, postgres: Server
     old.sql("select fleet.grant_host('small')")
     url = postgres.url(old.name, user="small")
     other = PostgresFleet(url)
-    with pytest.raises(FleetError, match=r"may not upgrade .* from version 1 to 2; let the owner"):
+    with pytest.raises(FleetError, match=r"may not upgrade .* from version 1 to 3; let the owner"):
         await other.open()
 
     await old.fleet.open()
@@ -209,13 +209,13 @@ async def test_a_host_of_the_old_version_is_refused_after_an_upgrade(
     await old.fleet.open()
     monkeypatch.setattr(schema, "VERSION", 1)
 
-    with pytest.raises(FleetTooNew, match=r"tables of version 2.*version 1; upgrade Errands on this host"):
+    with pytest.raises(FleetTooNew, match=r"tables of version 3.*version 1; upgrade Errands on this host"):
         await old.connect().open()
 
 
 async def test_an_upgrade_that_fails_changes_nothing(old: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     before = _content(old)
-    monkeypatch.setitem(schema._UPGRADES, schema.VERSION, schema._UPGRADES[2] + "select 1 / 0;")
+    monkeypatch.setitem(schema._UPGRADES, schema.VERSION, schema._UPGRADES[schema.VERSION] + "select 1 / 0;")
 
     with pytest.raises(psycopg.errors.DivisionByZero):
         await old.fleet.open()

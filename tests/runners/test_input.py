@@ -167,3 +167,23 @@ async def test_input_works_with_a_long_path_to_the_run_directory(stage: Stage) -
     await stage.ended(run)
 
     assert stage.output(run) == b"ready\nhello\n"
+
+
+@pytest.mark.spec("L24", "X12")
+async def test_a_numbered_piece_counts_once_however_often_and_incompletely_it_is_sent(stage: Stage) -> None:
+    run = stage.start("echo ready; cat; echo end", input="pipe")
+    await stage.printed(run, b"ready")
+    directory = str(stage.directory(run))
+
+    with socket.socket(socket.AF_UNIX) as died:  # in the middle of the first piece
+        died.connect(f"{directory}/control")
+        died.sendall(b"#1 d 10\nfirst")
+    await stage.printed(run, b"first")
+    for number, piece in ((1, b"first one\n"), (1, b"first one\n"), (2, b"second\n"), (1, b"first one\n")):
+        assert await log.send_numbered(directory, number, piece, eof=False) == ""
+    assert await log.send_numbered(directory, 3, b"", eof=True) == ""
+    refused = await log.send_numbered(directory, 4, b"third\n", eof=False)
+
+    assert refused in ("the run's input was ended", "the run is over, so it takes no input")
+    assert (await stage.ended(run)).code == 0
+    assert stage.output(run) == b"ready\nfirst one\nsecond\nend\n"

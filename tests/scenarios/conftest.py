@@ -11,14 +11,45 @@ import pytest
 import pytest_asyncio
 
 from errands.model.states import OPEN
+from errands.ports.home import Home
 from errands.testing.engines import embedded
 from errands.testing.speaker import Speaker, Stage
 from tests.engine.agent_project import CAT, Codex, Project
+from tests.engine.daemons import Daemons
 from tests.postgres import Server
 from tests.scenarios.carriers import WAYS
 from tests.scenarios.fleet_homes import FleetHome, TestFleet
+from tests.scenarios.placing import HOST, Placing, placing
 
 _sessions = itertools.count(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def placed(request: pytest.FixtureRequest) -> Iterator[Placing | None]:
+    """With `--placed` every run of a scenario is carried out by another home."""
+    if not request.config.getoption("placed"):
+        yield None
+        return
+    with placing(request.getfixturevalue("postgres")) as fleet:
+        yield fleet
+
+
+@pytest.fixture(scope="session")
+def agent_kind(placed: Placing | None) -> str:
+    """What lists call a prompt: also where it runs, if that is another host."""
+    return "agent" if placed is None else "remote"
+
+
+@pytest.fixture
+def daemons(home: Home, placed: Placing | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemons]:
+    """The daemons of a home, and with `--placed` the host that carries out its runs."""
+    if placed is not None:
+        monkeypatch.setenv(HOST, placed.place(home.path))
+    daemons = Daemons(home)
+    yield daemons
+    daemons.end()
+    if placed is not None:
+        placed.end(home.path)
 
 
 @pytest.fixture

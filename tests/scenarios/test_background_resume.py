@@ -15,6 +15,7 @@ from errands.ports.dialect import Caller
 from errands.ports.home import Home
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
 from tests.engine.agent_project import Codex, Project
+from tests.scenarios.placing import GONE_THERE, Placing
 
 
 @pytest.mark.spec("S5")
@@ -123,12 +124,16 @@ async def test_task_not_found(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S5")
-async def test_session_expired(home: Home, project: Project, tmp_path: Path) -> None:
+async def test_session_expired(home: Home, project: Project, tmp_path: Path, placed: Placing | None) -> None:
     codex = Codex(tmp_path)
     project.configure(codex.config)
     async with embedded(home.path) as engine:
         task = await engine.answered("hello", agent="codex")
         codex.forget()
+        if placed is not None:  # only the host can tell
+            await engine.resume(task.id, "go on")
+            assert (await engine.wait(task.id, timeout=WITHIN)).latest.error == GONE_THERE
+            return
         with pytest.raises(ErrandsError) as refused:
             await engine.resume(task.id, "go on")
     assert str(refused.value) == "Session expired or was deleted. Start a new background_task to continue."

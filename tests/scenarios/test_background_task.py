@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from errands.dialects import named
 from errands.model.agent.fork import PREAMBLE
-from errands.model.agent.session import Session
 from errands.model.errors import BadValue, NotResumable, SessionGone, StillLive
 from errands.model.view import View, as_json, exit_code
 from errands.ports.dialect import Caller
@@ -18,12 +18,15 @@ from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
 from tests.engine.agent_project import Codex, Project
+from tests.scenarios.placing import GONE_THERE, Placing, own_place
 
 
-def session(engine: TestEngine, task: View) -> Session:
-    found = engine.engine.store.session(task.id)
+def messages(engine: TestEngine, task: View, placed: Placing | None) -> list[dict[str, Any]]:
+    """Return what is stored of a conversation, by the home that has its session."""
+    runner, own_id = own_place(engine, task.id, placed)
+    found = runner.store.session(own_id)
     assert found is not None
-    return found
+    return [json.loads(each) for each in runner.store.messages(found)]
 
 
 def answer(task: View) -> str:
@@ -77,14 +80,15 @@ async def test_handle_task_errors(engine: TestEngine, project: Project) -> None:
 
 
 @pytest.mark.spec("L9")
-async def test_cancel_running_tasks(engine: TestEngine, project: Project) -> None:
+async def test_cancel_running_tasks(engine: TestEngine, project: Project, placed: Placing | None) -> None:
     task = await engine.ask("`./deed x 60` `./deed y`", cwd=project.path)
     await until(project.deeds)
     await engine.cancel(task.id)
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.state == "cancelled"
-    (child,) = engine.engine.list(Query(parent=f"task:{task.id}"))
-    assert (await engine.wait(child.id, timeout=WITHIN)).state == "cancelled"
+    runner, own_id = own_place(engine, task.id, placed)
+    (child,) = runner.list(Query(parent=f"task:{own_id}"))
+    await until(lambda: runner.view(child.id).state == "cancelled")
     assert project.deeds() == ["x"]
 
 
@@ -204,12 +208,18 @@ async def test_reject_concurrent_resume(engine: TestEngine, project: Project) ->
 
 
 @pytest.mark.spec("S5")
-async def test_handle_expired_session_on_resume(home: Home, project: Project, tmp_path: Path) -> None:
+async def test_handle_expired_session_on_resume(
+    home: Home, project: Project, tmp_path: Path, placed: Placing | None
+) -> None:
     codex = Codex(tmp_path)
     project.configure(codex.config)
     async with embedded(home.path) as engine:
         task = await engine.answered("hello", agent="codex")
         codex.forget()
+        if placed is not None:  # only the host can tell
+            await engine.resume(task.id, "go on")
+            assert (await engine.wait(task.id, timeout=WITHIN)).latest.error == GONE_THERE
+            return
         with pytest.raises(SessionGone, match="Start a new background_task to continue"):
             await engine.resume(task.id, "go on")
 
@@ -247,22 +257,22 @@ async def test_no_indicator_for_new_tasks(project: Project, engine: TestEngine) 
 
 
 @pytest.mark.spec("S9")
-async def test_fork_with_context_truncation(engine: TestEngine) -> None:
+async def test_fork_with_context_truncation(engine: TestEngine, placed: Placing | None) -> None:
     task = await engine.answered("`seq 1 2000`")
     fork = await engine.answered("`true`", fork=task.id)
-    copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
+    copied = messages(engine, fork, placed)
     (result, _) = [each for each in copied if each["role"] == "tool"]
     assert (result["call"], result["command"]) == ("call-1", "seq 1 2000")
     assert "8,893" in result["output"]
 
 
 @pytest.mark.spec("S10")
-async def test_fork_with_token_limit_enforcement(engine: TestEngine) -> None:
+async def test_fork_with_token_limit_enforcement(engine: TestEngine, placed: Placing | None) -> None:
     task = await engine.answered("`true` " + "old " * 150_000)
     await engine.resume(task.id, "`echo new`")
     await engine.wait(task.id, timeout=WITHIN)
     fork = await engine.answered("`true`", fork=task.id)
-    copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
+    copied = messages(engine, fork, placed)
     texts = [each["text"] for each in copied if each["role"] == "user"]
     assert texts == ["`echo new`", "`true`"]
 

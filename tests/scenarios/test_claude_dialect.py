@@ -184,7 +184,7 @@ async def test_bash_that_was_rejected(stage: Stage, claude: Speaker) -> None:
 # Task
 
 
-async def test_task_in_the_background(claude: Speaker) -> None:
+async def test_task_in_the_background(claude: Speaker, agent_kind: str) -> None:
     reply = await claude(
         "Task",
         description="Run tests",
@@ -197,7 +197,7 @@ async def test_task_in_the_background(claude: Speaker) -> None:
     assert facts(reply)["note"] in reply.text
     task = await claude.task()
     assert (task.kind, task.description, task.command) == (
-        "agent",
+        agent_kind,
         "Run tests",
         "Execute the full test suite",
     )

@@ -44,7 +44,7 @@ async def listed(speaker: Speaker, **given: Any) -> list[dict[str, Any]]:
 # task_add
 
 
-async def test_task_add_is_active_at_once(egirl: Speaker) -> None:
+async def test_task_add_is_active_at_once(egirl: Speaker, agent_kind: str) -> None:
     reply = await egirl("task_add", **{**NEW, "prompt": "`sleep 600`"})
     given, task = facts(reply), await egirl.task()
     assert given["id"] == task.id
@@ -67,7 +67,7 @@ async def test_task_add_is_active_at_once(egirl: Speaker) -> None:
     }
     assert {name: given[name] for name in expected} == expected
     assert abs(given["created_at"] / 1000 - task.created_at.timestamp()) < 0.01
-    assert task.kind == "agent"
+    assert task.kind == agent_kind
 
 
 @pytest.mark.parametrize("tool", ["task_add", "task_propose"])

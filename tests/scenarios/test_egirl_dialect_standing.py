@@ -61,7 +61,7 @@ async def ran(speaker: Speaker, task_id: str) -> View:
 
 
 @pytest.mark.spec("T1")
-async def test_check_ci_every_30_minutes(egirl: Speaker) -> None:
+async def test_check_ci_every_30_minutes(egirl: Speaker, agent_kind: str) -> None:
     reply = await egirl("task_add", **WATCH_CI)
     given, task = facts(reply), await egirl.task()
     assert reply.text.splitlines()[:5] == [
@@ -87,7 +87,7 @@ async def test_check_ci_every_30_minutes(egirl: Speaker) -> None:
     }
     assert {name: given[name] for name in expected} == expected
     assert "last_run" not in given
-    assert (task.state, task.kind) == ("active", "agent")
+    assert (task.state, task.kind) == ("active", agent_kind)
 
 
 async def test_watch_this_deploy(egirl: Speaker) -> None:

@@ -12,6 +12,7 @@ import pytest
 from errands.testing.engines import until
 from errands.testing.speaker import Speaker, Stage, facts, fenced
 from tests.scenarios.native_calls import finished, run
+from tests.scenarios.placing import Placing
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X5")]
 
@@ -231,7 +232,11 @@ async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]
     assert said == f"resume goes on with a task as it is; leave out {next(iter(more))}"
 
 
-async def test_ask_an_unknown_agent(native: Speaker) -> None:
+async def test_ask_an_unknown_agent(native: Speaker, placed: Placing | None) -> None:
+    if placed is not None:  # only the host knows its agents
+        await native("ask", prompt="x", agent="nobody")
+        assert str((await native.ended()).latest.error).startswith("unknown agent 'nobody'")
+        return
     said = await native.refused("ask", prompt="x", agent="nobody")
     assert said.startswith("unknown agent 'nobody'")
 

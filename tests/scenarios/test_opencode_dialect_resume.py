@@ -11,6 +11,7 @@ from errands.testing.engines import WITHIN
 from errands.testing.speaker import Speaker, Stage, fenced
 from tests.engine.agent_project import Codex
 from tests.scenarios.background import answered, busy, launch
+from tests.scenarios.placing import GONE_THERE, Placing
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
 
@@ -106,9 +107,15 @@ async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None
 
 
 @pytest.mark.spec("S5")
-async def test_resume_of_a_session_that_is_gone(opencode: Speaker, codex: Codex) -> None:
+async def test_resume_of_a_session_that_is_gone(
+    opencode: Speaker, codex: Codex, placed: Placing | None
+) -> None:
     found = await answered(opencode, "hello", agent="codex")
     codex.forget()
+    if placed is not None:  # only the host can tell
+        await opencode("background_resume", task_id=found, message="go on", block=True)
+        assert (await opencode.engine.get(found)).latest.error == GONE_THERE
+        return
     said = await opencode.refused("background_resume", task_id=found, message="go on")
     assert said == "Session expired or was deleted. Start a new background_task to continue."
 

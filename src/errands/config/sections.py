@@ -82,6 +82,12 @@ class Runs:
     )
     cpu: timedelta | None = key(None, "the most processor time a run's processes may use together")
     processes: int | None = key(None, "the most processes a run may have at a time", least=1)
+    host: str = key(
+        "",
+        "the host or label where tasks run that name none with `--host`; `--host here` runs one on this host",
+        default_text="this host",
+        personal=True,
+    )
 
 
 @section

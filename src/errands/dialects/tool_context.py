@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 30_000  # bytes of a task's output in one reply
 ENDS_WITHIN = 10.0  # seconds until a cancelled task is gone, including its grace period
 _MOMENT, _LOOKS = 0.005, 20  # seconds between checks of a task that is about to start, and how many
+_HOSTS_TAKE = 30  # checks whether another host has begun a task, each after a glance
 _GLANCE = 0.1  # seconds between checks of a recurring task's run, whose end rings no bell
 _MOST = 1000  # tasks of one session that are searched
 _LONGEST_NAME = 80
@@ -83,12 +84,16 @@ class ToolContext:
 
     async def submit(self, command: str, **options: Any) -> View:
         """Run a command, with the options of this caller and `options`."""
-        return _accepted(await self.engine.submit(command, **self.options(**options)))
+        return await self._taken(await self.engine.submit(command, **self.options(**options)))
 
     async def ask(self, prompt: str, *, is_awaited: bool = False, **options: Any) -> View:
         """Let an agent work on a prompt, with the options of this caller and `options`."""
         view = await self.engine.ask(prompt, is_awaited=is_awaited, **self.options(**options))
         return _accepted(view)
+
+    async def _taken(self, view: View) -> View:
+        """Return a task that was not declined; of one for another host, once that has begun it, or asks."""
+        return _accepted(await self.started(view) if view.host else view)
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Return the options of a draft: origin, whom to notify, and `more`, without what is None."""
@@ -130,10 +135,12 @@ class ToolContext:
 
     async def started(self, view: View) -> View:
         """Return a task that was just launched once it has left the queue; most do in a moment."""
-        for _ in range(_LOOKS):
-            if view.state == "proposed" or view.latest.state != "pending" or view.standing is not None:
+        times, pause = (_HOSTS_TAKE, _GLANCE) if view.host else (_LOOKS, _MOMENT)
+        for _ in range(times):
+            waits = view.latest.state == "pending" and view.state != "proposed" and view.standing is None
+            if not waits or view.waits or view.due_at is not None or view.latest.paused_at is not None:
                 break
-            await asyncio.sleep(_MOMENT)
+            await asyncio.sleep(pause)
             (view,) = await self.engine.list(ids=(view.id,))
         return view
 
@@ -197,7 +204,7 @@ class ToolContext:
 
     async def edit(self, view: View, **changes: Any) -> View:
         """Change a task that has not started; a person may have to approve what it is now."""
-        return _accepted(
+        return await self._taken(
             await self.engine.edit(view.id, door=self.caller.door, within=self.caller.cwd, **changes)
         )
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from errands.model.text.mask import Mask
 
 _CHUNK = 256 * 1024
+_LOOK = 0.01  # seconds between two checks whether a run on another host has taken its input
 _AT_ONCE = 100  # tasks in one transaction, so that the first of many start while the last are written
 _READ_AT_ONCE = 100  # ended tasks, while others still run
 
@@ -190,7 +191,8 @@ class AsyncEngine:
         return self.engine.clear(task_ids)
 
     async def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
-        self.engine.send(task_id, content, eof=eof)
+        for _ in self.engine.sending(task_id, content, eof=eof):
+            await asyncio.sleep(_LOOK)
 
     async def mask(self, *task_ids: str) -> Mask:
         """Return what hides the secrets of tasks, and well-known tokens, in a text."""

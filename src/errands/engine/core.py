@@ -5,16 +5,16 @@ The parts of the engine depend on this, never on `engine.py`.
 
 from __future__ import annotations
 
-from errands.model.errors import BadValue, unknown_task
+from errands.model.errors import BadValue, ErrandsError, unknown_task
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
-from errands.ports.rundir import files_in, last_output, recognised_progress, reported_progress
+from errands.ports.rundir import files_in, last_output, reported_progress
 from errands.ports.store import MOST_IDS, Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from errands.config import Config
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from errands.model.run import Event, Run
     from errands.model.task import Task
     from errands.model.text.mask import Mask
+    from errands.model.text.progress import Progress
     from errands.model.view import RunView, View
     from errands.ports.agent import SoughtSession
     from errands.ports.clock import Clock
     from errands.ports.home import Home
     from errands.ports.output import OutputPort, Piece
     from errands.ports.store import Store
+
+_LOOK = 0.01  # seconds between two checks whether a run on another host has taken its input
 
 
 class EngineCore:
@@ -166,6 +169,25 @@ class EngineCore:
     def events(self, task_id: str) -> list[Event]:
         return self.store.events(self.resolve(task_id))
 
+    def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
+        """Send input to a running task that was started to take it."""
+        for _ in self.sending(task_id, content, eof=eof):
+            import time
+
+            time.sleep(_LOOK)
+
+    def sending(self, task_id: str, content: bytes, *, eof: bool = False) -> Iterator[None]:
+        """Send input to a running task; yield while another host has not passed it on."""
+        view = self.summaries([self.resolve(task_id)])[0]
+        if view.latest.state != "running":
+            raise ErrandsError(f"task {view.id} is {view.state}; input can be sent to a running task only")
+        if not view.host:
+            return self._output().send(self.home.run(view.latest.id), content, eof=eof)
+        from errands.engine.fleet.far_input import sending
+
+        directory, task = self.home.run(view.latest.id), self.task(view.id)
+        yield from sending(directory, task, lambda: self.bell.ring_about([view.id]), content, eof=eof)
+
     def _run_directory(self, task_id: str) -> str:
         """Return the directory of a run, or of the latest run of a task."""
         if "." in task_id:
@@ -203,7 +225,7 @@ class EngineCore:
             # A call that waits for approval is a question before its agent is noted as waiting.
             question, seen = self.store.question(view.id), reported_progress(directory)
             return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
-        seen = reported_progress(directory) or recognised_progress(self._output(), directory)
+        seen = reported_progress(directory) or _recognised_progress(self._output(), directory)
         return evolve(view, progress=seen, activity_at=_moment(last_output(directory)))
 
     def answerable(self, *, batch: str | None = None) -> list[View]:
@@ -217,14 +239,14 @@ class EngineCore:
 
 
 def _placed(view: View, directory: str) -> View:
-    """Add which host has a run; until one has it, it is pending, whatever this home calls it."""
+    """Add which host has a run; until one has begun it, it is pending, whatever this home calls it."""
     from errands.ports.fleet.placement import read
 
     found = read(directory)
-    if found is not None and found.host:
-        return evolve(view, runs_on=found.host)
     if view.latest.state != "running":
-        return view
+        return view if found is None else evolve(view, runs_on=found.host)
+    if found is not None and found.host and found.has_begun:
+        return evolve(view, runs_on=found.host)
     return evolve(view, state="pending", latest=evolve(view.latest, state="pending"))
 
 
@@ -232,3 +254,14 @@ def _moment(seconds: float | None) -> datetime | None:
     from datetime import UTC, datetime
 
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _recognised_progress(output: OutputPort, directory: str) -> Progress | None:
+    """Find progress in the last line of output, for tasks that do not report it explicitly."""
+    from errands.model.text import progress
+
+    try:
+        piece = output.tail(directory, 1)
+    except OSError:
+        return None  # the task removed its log
+    return progress.latest(piece.content.decode("utf-8", "replace"))

@@ -69,7 +69,7 @@ class Engine(EngineCore):
 
     def judge(self, draft: Draft) -> Judgement:
         """Return whether a draft would start at once, needs approval or is forbidden, and why."""
-        return self._judge.judge(_checked(draft, self.clock.now()))
+        return self._judge.judge(_checked(self._with_host(draft), self.clock.now()))
 
     def is_granted(self, draft: Draft) -> bool:
         """Return whether a person has approved a draft for the whole task of the agent that starts it."""
@@ -89,7 +89,7 @@ class Engine(EngineCore):
         return self.summaries([task_id])[0]
 
     def _ruling(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling]:
-        draft = _checked(draft, self.clock.now())
+        draft = _checked(self._with_host(draft), self.clock.now())
         if draft.consent != "none" or self.consent != "none":
             from errands.engine.approval.approve import refuse_inside_a_run
 
@@ -100,6 +100,13 @@ class Engine(EngineCore):
 
             ruling = evolve(ruling, granted_by=command_grant(self, draft, ruling))
         return draft, ruling
+
+    def _with_host(self, draft: Draft) -> Draft:
+        if draft.host is not None or self.config.runs.host:
+            from errands.engine.fleet.default_host import with_host
+
+            draft = with_host(self, draft, self.config.runs.host)
+        return draft
 
     def _ruling_or_refusal(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling | ErrandsError]:
         try:
@@ -275,13 +282,6 @@ class Engine(EngineCore):
         if view.agent is not None:
             history = with_answers(self.store, history, task_id)
         return evolve(view, details=found, history=history)
-
-    def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
-        """Send input to a running task that was started to take it."""
-        view = self.get(task_id)
-        if view.latest.state != "running":
-            raise ErrandsError(f"task {view.id} is {view.state}; input can be sent to a running task only")
-        self._output().send(self.home.run(view.latest.id), content, eof=eof)
 
     def mark_retrieved(self, view: View) -> None:
         """Note that a result was read for the first time; no notice changes."""

@@ -79,10 +79,11 @@ class Queue:
         now, who = self._core.clock.now(), by or actor()
         with self._store:
             view = self._store.view(task_id)
-            run, is_pending = view.latest, view.latest.state == "pending"
+            run, state = view.latest, self._state(view)
+            is_pending = state == "pending"
             if not view.is_live:
                 raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to pause")
-            if run.state not in states:
+            if state not in states:
                 raise IllegalMove(f"task {task_id} is running already; `errands pause {task_id}` suspends it")
             if view.is_cancelling:
                 raise IllegalMove(f"task {task_id} is being cancelled, so it cannot be paused")
@@ -101,13 +102,18 @@ class Queue:
             run = view.latest
             if not view.is_live:
                 raise IllegalMove(f"task {task_id} is {view.state}; it is not paused")
-            if run.state not in states and run.paused_at is not None:
+            state = self._state(view)
+            if state not in states and run.paused_at is not None:
                 raise IllegalMove(
                     f"task {task_id} is paused, not held; `errands unpause {task_id}` continues it"
                 )
             if self._store.unpause_run(run.id, state=run.state, now=now):
-                self._note(view, "released" if run.state == "pending" else "continued", f"by {actor()}")
+                self._note(view, "released" if state == "pending" else "continued", f"by {actor()}")
         return self._changed(view)
+
+    def _state(self, view: View) -> RunState:
+        """Return the state of the latest run; a placed one is pending until a host has begun it."""
+        return (self._core.with_live_facts(view) if view.host else view).latest.state
 
     def _note(self, view: View, what: str, detail: str) -> None:
         now = self._core.clock.now()

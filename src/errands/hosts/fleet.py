@@ -12,6 +12,7 @@ from errands.hosts import schema
 from errands.hosts.agents import AgentCalls
 from errands.hosts.agents import accepted as _accepted
 from errands.hosts.connections import Connections
+from errands.hosts.input import InputCalls
 from errands.hosts.notices import NoticeCalls
 from errands.hosts.turns import FIELDS, Turns
 from errands.model.errors import BadValue
@@ -40,7 +41,7 @@ _CHANNEL = "procrastinate_queue_v1#"  # where procrastinate says that a queue ha
 _VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
-class PostgresFleet(AgentCalls, NoticeCalls):
+class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
     """What homes agree on, in the database at `url`."""
 
     def __init__(self, url: str) -> None:
@@ -90,6 +91,8 @@ class PostgresFleet(AgentCalls, NoticeCalls):
             draining=found["draining"],
             settling=found["settling"],
             timeline=found["timeline"],
+            pauses=tuple((number, wanted) for number, wanted in found["pauses"]),
+            inputs=tuple((number, last) for number, last in found["inputs"]),
         )
         self._turns.host = (host, epoch)
         self._turns.may_take = not orders.draining and not orders.settling

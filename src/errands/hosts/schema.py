@@ -14,10 +14,11 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 2
+VERSION = 3
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
+    "input.sql",
     "hosts.sql",
     "runs.sql",
     "turns.sql",
@@ -44,6 +45,7 @@ _UPGRADES: dict[int, str] = {
     create unique index requests_by_token on fleet.requests (home, task, wish, token) where reply is null;
     drop function fleet.request, fleet.requests_of, fleet.reply, fleet.reply_to;
     """,
+    3: "",  # tables of its own, which `input.sql` creates
 }
 _LOCK = 7203331
 

@@ -10,6 +10,7 @@
     pause             whether the run should be paused: 1 or 0
     paused            is there while every process of the run is stopped
     placement         where a run is that another host carries out (`ports/fleet/placement.py`)
+    placement.input.N input for it, and whether it was taken (`ports/fleet/spool.py`)
     speech            what an agent in a chat says, as it is generated
     event.json        the events that caused the run
     files/            all that a task in a sandbox may write to
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from errands.model.text.progress import Progress
-    from errands.ports.output import OutputPort
 
     Word = str | int | float
 
@@ -44,6 +44,7 @@ TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never ru
 
 NOTE_SIZE = 64  # bytes before the ring buffer itself
 _OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", PAUSE, PAUSED, PLACEMENT, SPEECH, EVENT_FILE)
+_OUR_BEGINNINGS = ("record.", f"{PLACEMENT}.")
 _STARTED = b"# started "
 LONGEST_HEADER = 1 << 20
 
@@ -103,7 +104,7 @@ def files_in(directory: str) -> list[str]:
         names = sorted(os.listdir(directory))
     except OSError:
         return []
-    found = [name for name in names if name not in _OURS and not name.startswith("record.")]
+    found = [name for name in names if name not in _OURS and not name.startswith(_OUR_BEGINNINGS)]
     if FILES in found and os.path.isdir(own_files(directory)):
         found.remove(FILES)
         found += [f"{FILES}/{name}" for name in files_in(own_files(directory))]
@@ -303,25 +304,22 @@ def _read(path: str, most: int) -> bytes:
 
 def reported_progress(directory: str) -> Progress | None:
     """Return the progress that a task reported explicitly."""
+    text = progress_text(directory)
+    if text is None:
+        return None
     from errands.model.text import progress
 
+    return progress.parse(text)
+
+
+def progress_text(directory: str) -> str | None:
+    """Return the progress that a task reported explicitly, as it wrote it."""
     for path in (f"{directory}/{PROGRESS}", f"{own_files(directory)}/{PROGRESS}"):
         try:
-            return progress.parse(_read(path, 4096).decode("utf-8", "replace").strip())
+            return _read(path, 4096).decode("utf-8", "replace").strip()
         except OSError:
             continue
     return None
-
-
-def recognised_progress(output: OutputPort, directory: str) -> Progress | None:
-    """Find progress in the last line of output, for tasks that do not report it explicitly."""
-    from errands.model.text import progress
-
-    try:
-        piece = output.tail(directory, 1)
-    except OSError:
-        return None  # the task removed its log
-    return progress.latest(piece.content.decode("utf-8", "replace"))
 
 
 # The time an agent waits for a person, a shared model or a slot does not count towards its time-outs.

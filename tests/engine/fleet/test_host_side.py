@@ -18,8 +18,10 @@ from errands.engine.fleet.host_side import HostSide
 from errands.engine.fleet.placed_run import LANE
 from errands.model.limits import LIMITS, Limits
 from errands.ports.fleet import HostFacts, Placed, PlacedView, Stop, Taken
+from errands.ports.fleet.input import Input
 from errands.ports.home import boottime, write_fuse
 from errands.ports.store import Query
+from errands.runners.output.log import send_numbered
 from errands.runners.output.mirror import exit_facts
 from errands.testing.engines import TestEngine, embedded, until
 
@@ -44,7 +46,7 @@ class Host:
 
     def new_side(self) -> HostSide:
         """Replace the side by one that knows nothing, as after a kill."""
-        self.side = HostSide(self.engine.engine, self.fleet, HOST.id, exit_facts)
+        self.side = HostSide(self.engine.engine, self.fleet, HOST.id, exit_facts, send_numbered)
         self.side.epoch = self.epoch
         return self.side
 
@@ -273,4 +275,84 @@ async def test_a_host_that_is_given_up_while_it_sends_output_goes_on(
     await eventually(has_been_given_up)
 
     assert host.side.count == 0
+    assert os.listdir(host.engine.engine.home.guests) == []
+
+
+@pytest.mark.spec("L24")
+async def test_input_arrives_in_order_and_once_although_the_host_process_dies(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = await host.offer("echo ready; cat", input="pipe")
+    host.side.begin(await host.take(number))
+    for piece, word in enumerate((b"one\n", b"two\n", b"three\n"), 1):
+        await host.fleet.send(HOME, "task-0.1:1", Input(piece=piece, content=word, is_last=piece == 3))
+    answer, unanswered = host.fleet.answer_input, asyncio.Event()
+
+    async def dies(*_: Any, **said: Any) -> bool:
+        if said["piece"] == 2:
+            unanswered.set()  # the run has taken it, and nobody gets to know
+            await asyncio.Event().wait()
+        return await answer(*_, **said)
+
+    monkeypatch.setattr(host.fleet, "answer_input", dies)
+    host.side.pass_input(number, 3)
+    await asyncio.wait_for(unanswered.wait(), 60)
+    monkeypatch.setattr(host.fleet, "answer_input", answer)
+
+    await host.new_side().find_again()
+    host.side.pass_input(number, 3)
+
+    assert (await host.outcome(number))["code"] == "0"
+    pieces = await host.fleet.output(number, attempt=1, start=0)
+    assert b"".join(piece.content for piece in pieces) == b"ready\none\ntwo\nthree\n"
+    assert await host.fleet.input_replies(number, since=0) == {1: "", 2: "", 3: ""}
+
+
+@pytest.mark.spec("L28")
+async def test_a_run_is_paused_and_goes_on_and_its_home_knows_which(host: Host) -> None:
+    number = await host.offer("echo ready; sleep 600")
+    host.side.begin(await host.take(number))
+    (task,) = host.engine.engine.list(Query())
+    await host.engine.printed(task.id, "ready")
+
+    async def is_paused() -> bool:
+        await host.side.work()
+        return bool((await host.view(number)).view.get("paused"))
+
+    host.side.pause(number, wanted=True)
+    await eventually(is_paused)
+    assert host.engine.engine.view(task.id).is_paused
+
+    async def goes_on() -> bool:
+        return not await is_paused()
+
+    host.side.pause(number, wanted=False)
+    await eventually(goes_on)
+    host.side.stop(Stop(number=number, attempt=1, grace=0))
+    await host.outcome(number)
+
+
+async def test_the_home_learns_the_progress_that_a_command_reports(host: Host) -> None:
+    number = await host.offer("echo '3/4 done' > $ERRANDS_PROGRESS; sleep 600")
+    host.side.begin(await host.take(number))
+
+    async def is_known() -> bool:
+        await host.side.work()
+        return (await host.view(number)).view.get("progress") == "3/4 done"
+
+    await eventually(is_known)
+    host.side.stop(Stop(number=number, attempt=1, grace=0))
+    await host.outcome(number)
+
+
+@pytest.mark.spec("T6")
+async def test_the_event_that_led_to_a_run_reaches_it(host: Host) -> None:
+    event = {"variables": {"ERRANDS_EVENT_SOURCE": "file"}, "content": '{"count": 1}\n'}
+    number = await host.offer("echo $ERRANDS_EVENT_SOURCE; cat $ERRANDS_EVENT_FILE", event=event)
+    host.side.begin(await host.take(number))
+
+    assert (await host.outcome(number))["code"] == "0"
+
+    pieces = await host.fleet.output(number, attempt=1, start=0)
+    assert b"".join(piece.content for piece in pieces) == b'file\n{"count": 1}\n'
     assert os.listdir(host.engine.engine.home.guests) == []

@@ -218,7 +218,7 @@ BREAKAGES = [
         "O16",
         "a task's own files are not listed",
         file="ports/rundir.py",
-        old='found = [name for name in names if name not in _OURS and not name.startswith("record.")]',
+        old="found = [name for name in names if name not in _OURS and not name.startswith(_OUR_BEGINNINGS)]",
         new="found = [name for name in names if name in _OURS]",
         test="engine/test_output.py::test_files_that_a_task_leaves_are_listed_and_kept_as_long_as_the_task",
     ),

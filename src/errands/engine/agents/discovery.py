@@ -20,7 +20,7 @@ from errands.model.agent.session import CHAT
 from errands.model.agent.suggestion import FORMAT, Suggestion, suggestions_in
 from errands.model.approval import is_unattended
 from errands.model.errors import ErrandsError, StoreError
-from errands.model.options.draft import Draft
+from errands.model.options.draft import HERE, Draft
 from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.states import OPEN, STANDING
@@ -116,6 +116,7 @@ def arrange(engine: Engine) -> str | None:
             agent=agent,
             lane=lane_of(agent, engine.config.backends),
             cwd="/",
+            host=HERE,  # it reads the tasks and conversations of this home
             every=settings.every,
             notify="on_failure",
             tools=_tools(agent, engine.config),

@@ -116,6 +116,8 @@ class Judge:
             from errands.engine.fleet.placed_run import check_joined
 
             check_joined(self._home)
+            if action.watch:
+                return self._watching(action, environ)
             judgement = Judgement(verdict="auto")
             return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
         # A prompt does nothing by itself, and every call of its agent is judged; but a person decides about
@@ -124,16 +126,13 @@ class Judge:
         if not action.watch:
             judgement = Judgement(verdict="ask" if grants else "auto", reasons=grants)
             return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
-        watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
-        ruling = self._judged(evolve(watched, watch=action.watch), environ, {})
+        ruling = self._watching(action, environ)
         if grants:
             judged = ruling.judgement
             verdict: Verdict = "ask" if judged.verdict == "auto" else judged.verdict
             judged = evolve(judged, verdict=verdict, reasons=(*grants, *judged.reasons))
             ruling = evolve(ruling, judgement=judged)
-        evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
-        action = evolve(action, read_only=ruling.action.read_only)
-        return evolve(ruling, action=action, digest=digest(action, evidence))
+        return ruling
 
     def _judged(
         self,
@@ -149,7 +148,7 @@ class Judge:
             seen[place] = LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell)
         witness = _Witness(seen[place])
         if action.host:
-            return self._placed(action, witness, walls)
+            return self._placed(action, environ, witness, walls)
         if walls != "none":
             from errands.engine.walls.bubblewrap import bubblewrap
             from errands.engine.walls.projects import check_project
@@ -181,7 +180,7 @@ class Judge:
         hooks = (*action.before, *action.lastly, *([action.watch] if action.watch else ()))
         return judge(action.commands, witness, rules=self._rules, env=action.env, hooks=hooks)
 
-    def _placed(self, action: Shell, witness: _Witness, walls: Walls) -> Ruling:
+    def _placed(self, action: Shell, environ: Mapping[str, str], witness: _Witness, walls: Walls) -> Ruling:
         """Judge what another host carries out: it is judged there, but what is forbidden here stays so."""
         from errands.engine.fleet.placed_run import check_joined  # commands for this host do not pay for it
 
@@ -189,9 +188,19 @@ class Judge:
         if walls != "none":
             action = evolve(action, sandbox=Sandbox(writable=(), network=walls != "network"))
         judgement = self._verdict(action, witness)
+        if judgement.verdict != "deny" and action.watch:
+            return self._watching(action, environ)
         if judgement.verdict != "deny":
             judgement = Judgement(verdict="auto")
         return Ruling(judgement=judgement, action=action, project=witness.project, digest=digest(action))
+
+    def _watching(self, action: Action, environ: Mapping[str, str]) -> Ruling:
+        """Judge the command that watches for the event of a placed task: this host runs that one."""
+        watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
+        ruling = self._judged(evolve(watched, watch=action.watch), environ, {})
+        evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
+        action = evolve(action, read_only=ruling.action.read_only)
+        return evolve(ruling, action=action, digest=digest(action, evidence))
 
     def _walled(self, judgement: Judgement, action: Shell, project: str, path: str) -> Judgement:
         """Return a judgement whose verdict is `contained` only if there can be walls around the action."""

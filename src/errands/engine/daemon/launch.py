@@ -70,8 +70,11 @@ class LaunchBuilder:
                 from errands.engine.walls.sandbox import contained
 
                 sandbox = contained(action, {**base, **env})
+        is_guest = self._is_guest(task)
         if isinstance(task.trigger, On):
             env |= self._event(task, task.trigger, run, directory)
+        elif is_guest and "ERRANDS_EVENT_SOURCE" in action.env:
+            env |= self._guest_event(task, directory)
         launch = Launch(
             run_id=run_id,
             attempt=run.attempt,
@@ -94,7 +97,7 @@ class LaunchBuilder:
             and limits.nice is None
             and self._backend(action.agent) in WARM_BACKENDS,
         )
-        if self._is_guest(task):
+        if is_guest:
             launch = evolve(launch, fuse=self._home.fuse)
         if sandbox is None:
             return launch
@@ -146,6 +149,13 @@ class LaunchBuilder:
             return {}
         event_payload.write_file(trigger, signals, directory)
         return event_payload.variables(trigger, signals, directory)
+
+    def _guest_event(self, task: Task, directory: str) -> dict[str, str]:
+        """Write the events that caused a run at another home into its directory here."""
+        from errands.engine.triggers import event_payload
+
+        _, number, _ = (task.key or "::").split(":", 2)
+        return event_payload.hand_over(event_payload.guest_file(self._home, number), directory)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:
         if not action.before and not action.lastly:

@@ -268,8 +268,6 @@ class Supervisor:
         with self._store:
             if self._store.unpause_run(live.run.id, state="running", now=now):
                 why = "an older version of Errands started it"
-                if live.task.host:
-                    why = "another host runs it"
                 number = live.run.number
                 self._store.add_event(live.task.id, "cannot be paused", run=number, now=now, detail=why)
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from errands.engine.fleet.agent_mirror import AgentMirror
 from errands.engine.fleet.far_task import FOLLOWED
-from errands.engine.fleet.placed_run import Asked, key_of, placed
+from errands.engine.fleet.input_side import InputSide
+from errands.engine.fleet.placed_run import Asked, key_of, may_be_asked, placed, takes_input
 from errands.engine.fleet.requests import carry_out
 from errands.engine.log_header import log_header
+from errands.engine.triggers.event_payload import packed, prompt_with_event
 from errands.model.action import Prompt
 from errands.model.agent.session import remote_place
 from errands.model.errors import NotFound
 from errands.model.record import evolve
+from errands.ports import rundir
 from errands.ports.fleet import placement
 
 if TYPE_CHECKING:
@@ -67,6 +70,8 @@ class HomeSide:
         self._has_ended = has_ended
         self._offered: set[str] = set()
         self._cancelled: set[str] = set()
+        self._told_pauses: dict[str, bool] = {}
+        self._inputs = InputSide(engine, fleet, membership.id)
         self._mirrors: dict[tuple[str, int], Mirror] = {}
         self._followed: dict[int, float] = {}
         self._next_requests = 0.0
@@ -81,11 +86,14 @@ class HomeSide:
         """Offer all that is placed once more, because the fleet may have lost its last commits."""
         self._offered.clear()
         self._cancelled.clear()
+        self._told_pauses.clear()
+        self._inputs.send_again()
 
     async def work(self) -> None:
         """Offer what was claimed, pass on what is cancelled, and record what the fleet knows."""
         await self._answer_requests()
         running = {key_of(run): (task, run) for task, run in self._engine.running() if task.host}
+        paused = set(self._engine.store.paused_runs()) if running else set()
         for key, (task, run) in running.items():
             if key not in self._offered:
                 await self._offer(task, run)
@@ -93,8 +101,13 @@ class HomeSide:
                 grace = task.limits.grace.total_seconds()
                 await self._fleet.cancel(self._me.id, key, grace=grace)
                 self._cancelled.add(key)
+            await self._tell_pause(key, run, wanted=run.id in paused)
+            if takes_input(task):
+                await self._inputs.send(key, run)
         self._offered &= running.keys()
         self._cancelled &= running.keys()
+        self._told_pauses = {key: each for key, each in self._told_pauses.items() if key in running}
+        self._inputs.keep_only(running)
         recorded: list[str] = []
         continued: list[str] = []
         results = await self._fleet.results(self._me.id)
@@ -131,12 +144,23 @@ class HomeSide:
             await self._fleet.reply(self._me.id, request.number, carry_out(self._engine, request))
         self._next_requests = now + REQUESTS
 
+    async def _tell_pause(self, key: str, run: Run, *, wanted: bool) -> None:
+        """Let the fleet know that a run is to be paused, or to go on; of most there is nothing to tell."""
+        if key not in self._offered or self._told_pauses.get(key) == wanted:
+            return
+        # After a restart, or when the fleet may have lost it, only the directory knows what was ever wanted.
+        is_known = key in self._told_pauses or wanted
+        if is_known or rundir.pause_wanted(self._engine.home.run(run.id)) is not None:
+            await self._fleet.pause(self._me.id, key, wanted=wanted)
+        self._told_pauses[key] = wanted
+
     async def _offer(self, task: Task, run: Run) -> None:
         where = placement.read(self._engine.home.run(run.id))
         if where is None or where.attempt != run.attempt:
             return  # the daemon is about to start it
         asked = self._asked(task, run) if isinstance(task.action, Prompt) else None
-        offer = placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked)
+        event = packed(self._engine.store, task, run)
+        offer = placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked, event=event)
         await self._fleet.offer(offer)
         self._offered.add(key_of(run))
 
@@ -144,7 +168,7 @@ class HomeSide:
         """Return what an agent is asked in a run; a resume goes to the host that has the session."""
         store = self._engine.store
         with store:
-            store.add_exchange(run.id, task.action.line)
+            store.add_exchange(run.id, prompt_with_event(self._engine, task, run.id, task.action.line))
         exchange, session = store.exchange(run.id), store.session(task.id)
         assert exchange is not None
         place = None if session is None or run.cause != "resume" else remote_place(session.name)
@@ -169,10 +193,14 @@ class HomeSide:
             self._engine.bell.ring_about([task.id])
             return
         if view.host:
-            self._note_host(directory, run, view.host, task.id)
+            has_begun = outcome is not None or bool(view.view) or not may_be_asked(task)
+            self._note_host(directory, run, view.host, task.id, has_begun=has_begun)
         if not view.host and outcome is None:
             return
         await self._agents.record(view, task, run)
+        self._mirror_facts(view, directory, task.id)
+        if takes_input(task):
+            await self._inputs.receive(view, directory)
         mirror = self._mirror(view, task, run, directory)
         if outcome is None:
             await self._follow(view.number)
@@ -182,6 +210,17 @@ class HomeSide:
             await self._claim_notices(view, task, run, directory)
             mirror.finish(outcome)
             self._engine.bell.ring_about([task.id])
+
+    def _mirror_facts(self, view: PlacedView, directory: str, task_id: str) -> None:
+        """Keep what only the directory of a run shows: its progress, and whether it is paused."""
+        said = view.view.get("progress")
+        if said is not None and said != rundir.progress_text(directory):
+            rundir.write_progress(directory, str(said).encode())
+            self._engine.bell.announce([task_id])
+        is_paused = bool(view.view.get("paused")) and view.outcome is None
+        if is_paused != rundir.is_paused(directory):
+            rundir.note_paused(directory, is_paused)
+            self._engine.bell.announce([task_id])
 
     async def _claim_notices(self, view: PlacedView, task: Task, run: Run, directory: str) -> None:
         """Find out where another home has reported this end, while this one was asleep."""
@@ -203,7 +242,7 @@ class HomeSide:
             where = placement.read(directory)
             if where is None or where.attempt != run.attempt or not where.host:
                 continue
-            placement.write(directory, evolve(where, host=""))
+            placement.write(directory, evolve(where, host="", has_begun=False))
             self._note_loss(run, where.host)
             self._engine.bell.announce([task.id])
 
@@ -219,12 +258,12 @@ class HomeSide:
             self._followed[number] = now + FOLLOWED / 2
             await self._fleet.follow(number, seconds=FOLLOWED)
 
-    def _note_host(self, directory: str, run: Run, host: str, task_id: str) -> None:
+    def _note_host(self, directory: str, run: Run, host: str, task_id: str, *, has_begun: bool) -> None:
         where = placement.read(directory) or placement.Placement(attempt=run.attempt)
-        if where.host != host:
-            if where.host:  # another one was quick
+        if (where.host, where.has_begun) != (host, has_begun):
+            if where.host not in ("", host):  # another one was quick
                 self._note_loss(run, where.host)
-            placement.write(directory, evolve(where, host=host))
+            placement.write(directory, evolve(where, host=host, has_begun=has_begun))
             self._engine.bell.announce([task_id])
 
     def _mirror(self, view: PlacedView, task: Task, run: Run, directory: str) -> Mirror:

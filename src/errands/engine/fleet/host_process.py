@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from errands.engine.engine import Engine
+    from errands.engine.fleet.guest import SendInput
     from errands.engine.fleet.home_side import HasEnded, Mirrors
     from errands.engine.fleet.host_side import ExitFacts
     from errands.ports.fleet import Fleet, HostFacts, Lease, Orders
@@ -48,12 +49,13 @@ class HostProcess:
         mirrors: Mirrors,
         has_ended: HasEnded,
         exit_facts: ExitFacts,
+        send_input: SendInput,
     ) -> None:
         self._engine = engine
         self._fleet = fleet
         self._facts = facts
         self._home_side = HomeSide(engine, fleet, membership, mirrors, has_ended)
-        self._host_side = HostSide(engine, fleet, facts.id, exit_facts)
+        self._host_side = HostSide(engine, fleet, facts.id, exit_facts, send_input)
         self._known: tuple[str, bool] | None = None  # the fleet's last timeline, and whether it was settling
         self._notice_side = NoticeSide(engine, fleet, membership)
         self._awaited = AwaitedTasks(engine, fleet)
@@ -117,6 +119,10 @@ class HostProcess:
                 write_fuse(self._engine.home.fuse, before + self._lease.seconds * BURNS)
                 for stop in orders.stops:
                     self._host_side.stop(stop)
+                for number, wanted in orders.pauses:
+                    self._host_side.pause(number, wanted=wanted)
+                for number, last in orders.inputs:
+                    self._host_side.pass_input(number, last)
                 await self._catch_up(orders)
                 await self._fleet.reap()
             except (FleetUnreachable, StoreError) as error:

@@ -13,12 +13,22 @@ import os
 from typing import TYPE_CHECKING
 
 from errands.engine.fleet import agent_report
+from errands.engine.fleet.guest import Guest, GuestInput
 from errands.engine.fleet.placed_run import draft_of, own_environ
+from errands.engine.triggers import event_payload
 from errands.model.approval import FLEET
 from errands.model.ending import OUT_OF_TOUCH
-from errands.model.errors import ErrandsError, NotAPerson, NotFound, SessionGone, StoreError
+from errands.model.errors import (
+    ErrandsError,
+    IllegalMove,
+    NotAPerson,
+    NotFound,
+    SessionGone,
+    StoreError,
+)
 from errands.model.record import evolve, fields
 from errands.model.text.json_text import plain_text
+from errands.ports import rundir
 from errands.ports.fleet import Piece, Taken
 
 if TYPE_CHECKING:
@@ -26,10 +36,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from errands.engine.engine import Engine
+    from errands.engine.fleet.guest import SendInput
     from errands.model.options.draft import Draft
     from errands.model.view import View
     from errands.ports.fleet import Fleet, Stop
-    from errands.ports.fleet.agents import Step
 
     class ExitFacts(Protocol):
         def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
@@ -42,42 +52,15 @@ PATIENCE = 30.0  # seconds for all runs to end that the fleet gave up
 _LOG = logging.getLogger("errands.host")
 
 
-class Guest:
-    """A run of another home that this host has; `outcome` is how it ended."""
-
-    def __init__(self, taken: Taken) -> None:
-        self.taken = taken
-        self.number = taken.number
-        self.attempt = taken.attempt
-        self.body = taken.body
-        self.task_id = ""
-        self.sent = 0
-        self.reported: dict[str, object] | None = None  # what its home knows about an agent
-        self.sent_events = 0
-        self.sent_steps = 0
-        self.steps: list[Step] | None = None  # what the agent did on hosts that were lost
-        self.outcome: dict[str, object] | None = None
-
-    @property
-    def is_agent(self) -> bool:
-        return "prompt" in self.body
-
-    @property
-    def needs_steps(self) -> bool:
-        """Whether another host may have begun it, and what happened there is not known yet."""
-        return self.is_agent and self.attempt > 1 and self.steps is None and not self.body.get("resume")
-
-    @property
-    def key(self) -> str:
-        return f"{FLEET}:{self.number}:{self.attempt}"
-
-
 class HostSide:
-    def __init__(self, engine: Engine, fleet: Fleet, host: str, exit_facts: ExitFacts) -> None:
+    def __init__(
+        self, engine: Engine, fleet: Fleet, host: str, exit_facts: ExitFacts, send_input: SendInput
+    ) -> None:
         self._engine = engine
         self._fleet = fleet
         self._host = host
         self._exit_facts = exit_facts
+        self._inputs = GuestInput(engine, fleet, host, send_input)
         self._guests: dict[int, Guest] = {}
         self.epoch = 0
         os.makedirs(engine.home.guests, 0o700, exist_ok=True)
@@ -122,6 +105,26 @@ class HostSide:
         if guest is not None and guest.attempt == stop.attempt and guest.outcome is None:
             self._cancel(guest.task_id, f"{FLEET} {guest.body['from']}")
 
+    def pause(self, number: int, *, wanted: bool) -> None:
+        """Pause a run, or let it go on; its home asked for it."""
+        guest = self._guests.get(number)
+        if guest is None or not guest.task_id or guest.pause == wanted:
+            return
+        try:
+            if wanted:
+                self._engine.queue.pause(guest.task_id, by=f"{FLEET} {guest.body['from']}")
+            else:
+                self._engine.queue.unpause(guest.task_id)
+        except (IllegalMove, NotFound):
+            pass  # it is about to end
+        guest.pause = wanted
+
+    def pass_input(self, number: int, last: int) -> None:
+        """Pass on the input of a run, up to the piece `last`, while everything else goes on."""
+        guest = self._guests.get(number)
+        if guest is not None and guest.task_id and guest.taken_inputs < last:
+            self._inputs.pass_on(guest, epoch=self.epoch)
+
     async def work(self) -> None:
         """Send what runs printed, and report those that ended."""
         pieces: list[Piece] = []
@@ -138,14 +141,36 @@ class HostSide:
                 sender = self._guests.get(piece.number)
                 if sender is not None and sender.attempt == piece.attempt:
                     sender.sent = piece.start + len(piece.content)
-        agents = [each for each in self._guests.values() if each.is_agent and each.task_id]
-        for guest in agents:
-            await self._report(guest)
-        if any(each.reported and each.reported["questions"] for each in agents):
+        for guest in [each for each in self._guests.values() if each.task_id]:
+            await (self._report(guest) if guest.is_agent else self._report_command(guest))
+        if any(each.reported.get("questions") for each in self._guests.values()):
             await self._apply_answers()
         await asyncio.gather(
             *(self._finish(each) for each in self._guests.values() if each.outcome is not None)
         )
+
+    async def _report_command(self, guest: Guest) -> None:
+        """Let the home of a command know what its log does not show; of most there is nothing to say."""
+        view = guest.view
+        if view is None or guest.outcome is not None or view.state == "proposed":
+            return
+        facts = self._live_facts(view)
+        if guest.body["consent"] == "none":
+            facts["begun"] = True  # its home does not know before whether this host asks
+        if facts != guest.reported:
+            await self._fleet.report(
+                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch, view=facts
+            )
+            guest.reported = facts
+
+    def _live_facts(self, view: View) -> dict[str, object]:
+        """Return what only the directory of a run shows."""
+        directory, facts = self._engine.home.run(view.latest.id), dict[str, object]()
+        if (text := rundir.progress_text(directory)) is not None:
+            facts["progress"] = text
+        if view.is_live and rundir.is_paused(directory):
+            facts["paused"] = True
+        return facts
 
     async def _report(self, guest: Guest) -> None:
         """Let the home of an agent know what is new about it."""
@@ -155,7 +180,9 @@ class HostSide:
             return
         await self._send_steps(guest, view)
         events = agent_report.events_of(self._engine, view)
-        facts = {**agent_report.facts_of(self._engine, view), "events": len(events)}
+        facts = {
+            **agent_report.facts_of(self._engine, view), **self._live_facts(view), "events": len(events)
+        }  # fmt: skip
         if facts == guest.reported:
             return
         number, attempt = guest.number, guest.attempt
@@ -218,6 +245,8 @@ class HostSide:
             guest.task_id = view.id
 
     def _submitted(self, guest: Guest) -> View:
+        if "event" in guest.body:
+            event_payload.keep(self._event_note(guest.number), guest.body["event"])
         draft = draft_of(guest.body, key=guest.key, environ=own_environ())
         steps = [(each.run, each.body) for each in guest.steps or ()]
 
@@ -247,6 +276,7 @@ class HostSide:
         except NotFound:
             guest.outcome = {"lost": "its task was removed on the host that ran it"}
             return
+        guest.view = view
         if view.state == "proposed":
             return self._answer(guest)
         rest = self._new_output(guest, has_ended=not view.is_live)
@@ -318,6 +348,8 @@ class HostSide:
         self._drop(guest)
 
     def _drop(self, guest: Guest) -> None:
+        if guest.passing is not None:
+            guest.passing.cancel()
         if self._guests.get(guest.number) is guest:
             del self._guests[guest.number]
             self._forget(guest.number)
@@ -338,6 +370,9 @@ class HostSide:
     def _note(self, number: int) -> str:
         return f"{self._engine.home.guests}/{number}"
 
+    def _event_note(self, number: int) -> str:
+        return event_payload.guest_file(self._engine.home, number)
+
     def _write_note(self, taken: Taken) -> None:
         path = self._note(taken.number)
         with open(f"{path}.new", "w", encoding="utf-8") as file:
@@ -353,7 +388,8 @@ class HostSide:
         return found
 
     def _forget(self, number: int) -> None:
-        try:
-            os.unlink(self._note(number))
-        except FileNotFoundError:
-            pass
+        for path in (self._note(number), self._event_note(number)):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass

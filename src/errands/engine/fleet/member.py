@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from errands.engine.fleet.far_task import state_of
 from errands.engine.fleet.placed_run import LANE
 from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
+from errands.model.options.draft import HERE
 from errands.ports.fleet import membership
 from errands.ports.fleet.membership import Membership, read_url
 
@@ -84,7 +85,8 @@ async def leave(engine: Engine, open_fleet: OpenFleet, *, is_forced: bool) -> st
     """Forget the fleet, and give up this host's place in it; return its name."""
     me = require(engine.home)
     placed = sum(1 for task, _ in engine.running() if task.host)
-    guests = len(os.listdir(engine.home.guests)) if os.path.isdir(engine.home.guests) else 0
+    noted = os.listdir(engine.home.guests) if os.path.isdir(engine.home.guests) else []
+    guests = sum(map(str.isdecimal, noted))
     if (placed or guests) and not is_forced:
         raise IllegalMove(
             f"other hosts run {placed} tasks of this home, and this host runs {guests} of others; wait "
@@ -146,4 +148,6 @@ def _checked(name: str) -> str:
     plain = name.replace("-", "").replace("_", "").replace(".", "")
     if not plain.isascii() or not plain.isalnum():
         raise BadValue(f"names and labels of hosts have letters, digits, '-', '_' and '.' (got {name!r})")
+    if name == HERE:
+        raise BadValue(f"{name!r} means each host itself; choose another name or label")
     return name

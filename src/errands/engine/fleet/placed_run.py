@@ -56,12 +56,29 @@ def key_of(run: Run) -> str:
     return f"{run.id}:{run.attempt}"
 
 
+def may_be_asked(task: Task) -> bool:
+    """Return whether the host may ask about a run that it has taken: nobody consented to it."""
+    return _consent(task.approved_by) == "none"
+
+
+def takes_input(task: Task) -> bool:
+    """Return whether a task was started to take input."""
+    return isinstance(task.action, Shell) and task.action.input != "none"
+
+
 def placed(
-    task: Task, run: Run, placement: Placement, *, home: str, name: str, asked: Asked | None = None
+    task: Task,
+    run: Run,
+    placement: Placement,
+    *,
+    home: str,
+    name: str,
+    asked: Asked | None = None,
+    event: Mapping[str, Any] | None = None,
 ) -> Placed:
     """Return an attempt at a run as the fleet gets it; a host that asked about it gets it again.
 
-    `asked` is what an agent is asked in this run.
+    `asked` is what an agent is asked in this run, `event` what led to it (`event_payload.packed`).
     """
     from errands.ports.fleet import Placed
 
@@ -74,7 +91,7 @@ def placed(
         lane=task.lane,
         priority=PRIORITIES.index(task.priority),
         policy=_policy(task, asked),
-        body=_body(task, placement, name, asked),
+        body={**_body(task, placement, name, asked), **({} if event is None else {"event": event})},
         had_host=bool(placement.host),
     )
 
@@ -122,6 +139,7 @@ def _commands(action: Shell) -> dict[str, Any]:
         "commands": [_plain(each) for each in action.commands],
         "before": [_plain(each) for each in action.before],
         "lastly": [_plain(each) for each in action.lastly],
+        "input": action.input,
         "sandbox": "none" if walls is None else "files" if walls.network else "network",
     }
 
@@ -160,7 +178,7 @@ def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -
         name=body["name"],
         description=body["description"],
         cwd=directory(body["cwd"], environ, is_named=body["cwd_is_named"]),
-        env=body["env"],
+        env={**body["env"], **body.get("event", {}).get("variables", {})},
         environ=environ,
         on_idle=limits.on_idle,
         grace=limits.grace,
@@ -185,6 +203,7 @@ def _command_options(body: Mapping[str, Any]) -> dict[str, Any]:
         "before": tuple(_command(each) for each in body["before"]),
         "lastly": tuple(_command(each) for each in body["lastly"]),
         "lane": LANE,
+        "input": body.get("input", "none"),
         "sandbox": body["sandbox"],
     }
 

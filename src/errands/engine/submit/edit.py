@@ -12,7 +12,7 @@ from errands.engine.submit.submission import Submitter
 from errands.model.action import Prompt
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.limits import Limits
-from errands.model.options.draft import Draft
+from errands.model.options.draft import HERE, Draft
 from errands.model.options.table import BY_NAME, EDITABLE
 from errands.model.options.values import value_of
 from errands.model.record import evolve, fields
@@ -84,7 +84,7 @@ def drafted(task: Task, changes: Mapping[str, Any], environ: Mapping[str, str]) 
         **_action_options(task.action, changes),
         cwd=task.action.cwd,
         env=task.action.env,
-        host=task.host or None,
+        host=task.host or HERE,
         priority=task.priority,
         lane=task.lane,
         environ=environ,

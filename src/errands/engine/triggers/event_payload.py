@@ -11,20 +11,25 @@ import os
 from errands.model.errors import ErrandsError
 from errands.model.text.json_text import plain_text
 from errands.model.trigger import On
-from errands.ports.own_file import open_own
+from errands.ports.own_file import open_own, replace_file
 from errands.ports.rundir import EVENT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.schedule.watch import Signal
     from errands.model.task import Task
+    from errands.ports.home import Home
     from errands.ports.store import Store
 
 LONGEST = 8000  # bytes of the payload in a prompt; the file has the rest
 _SUMMARY = 1000
 _CAUSES = ("event", "retry")
+_FILE = "ERRANDS_EVENT_FILE"
 
 
 def event_payload(store: Store, task: Task, run: Run) -> list[Signal]:
@@ -44,15 +49,54 @@ def variables(trigger: On, signals: list[Signal], directory: str) -> dict[str, s
         "ERRANDS_EVENT_SUBJECT": _line(trigger.subject),
         "ERRANDS_EVENT_SUMMARY": _line(_text(signals[-1]))[:_SUMMARY],
         "ERRANDS_EVENT_COUNT": str(len(signals)),
-        "ERRANDS_EVENT_FILE": f"{directory}/{EVENT_FILE}",
+        _FILE: f"{directory}/{EVENT_FILE}",
     }
 
 
 def write_file(trigger: On, signals: list[Signal], directory: str) -> None:
     """Write the whole payload to the run's event file, before the run starts."""
+    _write(_content(trigger, signals), directory)
+
+
+def packed(store: Store, task: Task, run: Run) -> dict[str, Any] | None:
+    """Return the payload of a run for another host; None if no event led to it."""
+    signals = event_payload(store, task, run)
+    if not signals:
+        return None
+    assert isinstance(task.trigger, On)
+    said = variables(task.trigger, signals, "")
+    del said[_FILE]  # is another one there
+    return {"variables": said, "content": _content(task.trigger, signals)}
+
+
+def guest_file(home: Home, number: int | str) -> str:
+    """Return where the payload of a run of another home is kept until the run starts."""
+    return f"{home.guests}/{number}.{EVENT_FILE}"
+
+
+def keep(path: str, event: Mapping[str, Any]) -> None:
+    """Keep the payload of a run of another home."""
+    replace_file(path, str(event["content"]).encode())
+
+
+def hand_over(kept: str, directory: str) -> dict[str, str]:
+    """Write what is kept to the event file of a run; return the variable that names it."""
+    try:
+        with open(kept, encoding="utf-8") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return {}
+    _write(content, directory)
+    return {_FILE: f"{directory}/{EVENT_FILE}"}
+
+
+def _content(trigger: On, signals: list[Signal]) -> str:
     head = plain_text({"source": trigger.source, "subject": trigger.subject, "count": len(signals)})
     # Each signal is stored as JSON already.
-    content = f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
+    return f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
+
+
+def _write(content: str, directory: str) -> None:
     # An empty directory would look as if the run had started and removed its record.
     new = directory if os.path.isdir(directory) else f"{directory}.new"
     try:
@@ -71,7 +115,9 @@ def prompt_with_event(engine: Engine, task: Task, run_id: str, text: str) -> str
     if not isinstance(task.trigger, On):
         return text
     signals = event_payload(engine.store, task, engine.store.run(run_id))
-    return with_payload(text, task.trigger, signals, engine.home.run(run_id)) if signals else text
+    # On another host the run has another directory.
+    directory = "$ERRANDS_RUN_DIR" if task.host else engine.home.run(run_id)
+    return with_payload(text, task.trigger, signals, directory) if signals else text
 
 
 def with_payload(text: str, trigger: On, signals: list[Signal], directory: str) -> str:

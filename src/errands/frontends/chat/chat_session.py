@@ -25,7 +25,7 @@ from errands.frontends.tools.turn import send, stream_answer
 from errands.model.approval import chosen_scope
 from errands.model.errors import ErrandsError
 from errands.model.notices.notice import REPORTS
-from errands.model.options.draft import Draft
+from errands.model.options.draft import HERE, Draft
 from errands.model.record import evolve
 from errands.model.text.answers import NO
 from errands.model.text.sanitise import line as one_line
@@ -276,6 +276,7 @@ class ChatSession:
                 description=f"the conversation of {self.name}",
                 agent=self._agent,
                 model=self._model,
+                host=HERE,  # what it says is shown word by word
                 **{**self._context(), "consent": "none"},
             )
             self._current = send(self.engine, draft)

@@ -24,7 +24,7 @@ from errands.frontends.discord.marks import Marks
 from errands.frontends.tools.turn import send, stream_answer
 from errands.model.agent.session import CHAT
 from errands.model.errors import ErrandsError
-from errands.model.options.draft import Draft
+from errands.model.options.draft import HERE, Draft
 from errands.model.text.sanitise import line, visible
 from errands.model.text.split import split
 from errands.model.view import View
@@ -152,6 +152,7 @@ class Conversations:
             name=FRONTEND,
             description=f"the conversation of {name}",
             agent=self._agent,
+            host=HERE,
             created_by=person(message.author),
             message=str(message.id),
             **self.context(message.channel.id),

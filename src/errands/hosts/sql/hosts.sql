@@ -74,6 +74,15 @@ begin
         'followed', coalesce((
             select jsonb_agg(number) from fleet.runs r
             where r.host = h.id and state = 'taken' and followed_until > instant
+        ), '[]'),
+        'pauses', coalesce((
+            select jsonb_agg(jsonb_build_array(r.number, p.wanted))
+            from fleet.runs r join fleet.pauses p on p.number = r.number where r.host = h.id and r.state = 'taken'
+        ), '[]'),
+        'inputs', coalesce((
+            select jsonb_agg(jsonb_build_array(r.number, last.piece)) from fleet.runs r cross join lateral (
+                select piece from fleet.inputs i where i.number = r.number order by piece desc limit 1
+            ) last where r.host = h.id and r.state = 'taken'
         ), '[]')
     );
 end

@@ -118,11 +118,6 @@ def _check_host(draft: Draft, spell: Spell) -> None:
         raise BadValue(
             f"{spell('host')} must be the name or a label of a host (got {host!r}); errands hosts lists them"
         )
-    for name in ("input", "on"):
-        if getattr(draft, name) != getattr(BLANK, name):
-            raise BadValue(
-                f"{spell('host')} does not work together with {spell(name)}; leave out one of them"
-            )
 
 
 def _at(draft: Draft, now: datetime, spell: Spell) -> Draft:

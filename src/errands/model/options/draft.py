@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from errands.model.task import Priority
     from errands.model.trigger import Misfire
 
+HERE = "here"  # as a host: this one, whatever the configuration says
+
 
 @record
 class Draft:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from errands.model.limits import OnLoss
     from errands.ports.fleet.agents import AgentFleet
+    from errands.ports.fleet.input import InputFleet
     from errands.ports.fleet.notices import NoticeFleet
 
     # What happens to a run whose host is given up: it is lost, visibly, another host runs it again, or, if it
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     HostState = Literal["up", "draining", "gone"]
     Wish = Literal["cancel", "approve", "reject", "resume", "keep"]
 
-    class Fleet(AgentFleet, NoticeFleet, Protocol):
+    class Fleet(AgentFleet, InputFleet, NoticeFleet, Protocol):
         """Every method raises `FleetUnreachable` without an answer in time; calling again is safe."""
 
         async def open(self) -> None:
@@ -209,6 +210,9 @@ class Stop:
 class Orders:
     """What the fleet wants of a host: runs to end, and runs with followed output.
 
+    `pauses` says of runs that are or were paused whether they should be; `inputs` has the number of the last
+    piece of input of those that were sent any.
+
     While the fleet is `settling`, it may have lost its last commits: hosts
     affirm what they have, homes offer what they placed again, and until then no host takes anything. Another
     `timeline` than before means that this happened, also to a host that was out of touch all the while.
@@ -219,6 +223,8 @@ class Orders:
     draining: bool
     settling: bool = False
     timeline: str = ""
+    pauses: tuple[tuple[int, bool], ...] = ()
+    inputs: tuple[tuple[int, int], ...] = ()
 
 
 @record

@@ -22,7 +22,8 @@ class Placement:
 
     A host that wants a person to approve it first says so: `asked` has its reasons, one a line, and `digest`
     stands for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`.
-    `reported` are the addresses, one a line, to which another home has reported how it ended.
+    It `has_begun` once it is certain that the host does not ask. `reported` are the addresses, one a line, to
+    which another home has reported how it ended.
     """
 
     attempt: int
@@ -31,6 +32,7 @@ class Placement:
     asked_on: str = ""
     digest: str = ""
     reported: str = ""
+    has_begun: bool = False
 
 
 def read(directory: str) -> Placement | None:
@@ -47,8 +49,8 @@ def read(directory: str) -> Placement | None:
     found = rundir.fields_of(rest)
     if word != _WORD or not found.get("attempt", "").isdecimal():
         return None
-    texts = {name: found.get(name, "") for name in fields(Placement)[1:]}
-    return Placement(attempt=int(found["attempt"]), **texts)
+    texts = {name: found.get(name, "") for name in fields(Placement)[1:-1]}
+    return Placement(attempt=int(found["attempt"]), has_begun=found.get("has_begun") == str(True), **texts)
 
 
 def write(directory: str, placement: Placement) -> None:
@@ -61,7 +63,9 @@ def begin(directory: str, *, attempt: int) -> None:
     """Note that an attempt is to be carried out by another host; what was asked before it stays known."""
     before = read(directory)
     kept = (
-        Placement(attempt=attempt) if before is None else evolve(before, attempt=attempt, host="", asked="")
+        Placement(attempt=attempt)
+        if before is None
+        else evolve(before, attempt=attempt, host="", asked="", has_begun=False)
     )
     os.makedirs(directory, 0o700, exist_ok=True)
     write(directory, kept)

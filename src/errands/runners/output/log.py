@@ -21,10 +21,12 @@ from errands.runners.shim import run_record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 MOST_AT_ONCE = 1 << 20
 _TAIL_SIZES = (1 << 16, 1 << 18)
 _TRIES = 20
+_STARTS_WITHIN, _MOMENT = 10.0, 0.02  # seconds until a started run takes input, and between two tries
 _PAUSE = 0.0005  # seconds between two tries: about what a shim needs for one piece
 
 
@@ -105,11 +107,7 @@ def send(directory: str, content: bytes, *, eof: bool = False) -> None:
 
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        try:
-            check_socket(f"{directory}/{rundir.CONTROL}")
-            reach_socket(peer.connect, f"{directory}/{rundir.CONTROL}")
-        except OSError:
-            raise NoInput(_why_no_input(directory)) from None
+        _connect(peer, directory)
         try:
             peer.sendall((b"e" if eof else b"d") + content)
             peer.shutdown(1)  # SHUT_WR: the message is complete
@@ -121,9 +119,60 @@ def send(directory: str, content: bytes, *, eof: bool = False) -> None:
             answer = b""
     finally:
         peer.close()
-    if answer != b"k":
-        reason = answer[1:].decode() if answer else "the run ended before it took all of it"
+    if reason := _refusal(answer):
         raise NoInput(f"the input was not taken: {reason}")
+
+
+async def send_numbered(directory: str, number: int, content: bytes, *, eof: bool) -> str:
+    """Send a piece of input from another host, once however often it is tried; return why it was not taken.
+
+    Other work goes on while the task does not read it. A run that is about to start is waited for.
+    """
+    import asyncio
+    import socket
+
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+        give_up = loop.time() + _STARTS_WITHIN
+        while True:
+            try:
+                _connect(peer, directory)
+                break
+            except NoInput as error:
+                if _has_ended(directory) or loop.time() > give_up:
+                    return str(error)
+            await asyncio.sleep(_MOMENT)
+        peer.setblocking(False)
+        head = b"#%d %s %d\n" % (number, b"e" if eof else b"d", len(content))
+        try:
+            await loop.sock_sendall(peer, head + content)
+            peer.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # refused halfway; the answer says why
+        try:
+            return _refusal(await loop.sock_recv(peer, 1000))
+        except OSError:
+            return _refusal(b"")
+
+
+def _connect(peer: Any, directory: str) -> None:
+    try:
+        check_socket(f"{directory}/{rundir.CONTROL}")
+        reach_socket(peer.connect, f"{directory}/{rundir.CONTROL}")
+    except OSError:
+        raise NoInput(_why_no_input(directory)) from None
+
+
+def _refusal(answer: bytes) -> str:
+    """Return why input was not taken; nothing if it was."""
+    if answer == b"k":
+        return ""
+    return answer[1:].decode() if answer else "the run ended before it took all of it"
+
+
+def _has_ended(directory: str) -> bool:
+    found = run_record.latest(directory)
+    return found is not None and found.exit is not None
 
 
 def _why_no_input(directory: str) -> str:

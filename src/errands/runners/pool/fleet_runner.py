@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from errands.ports import rundir
 from errands.ports.fleet import placement
 from errands.ports.runner import Alive, Asked, Ended
 from errands.runners.shim import run_record
@@ -53,7 +54,10 @@ class FleetRunner:
             self._inner.stop(run_id, grace=grace)
 
     def pause(self, run_id: str, *, wanted: bool) -> bool:
-        return run_id not in self._placed and self._inner.pause(run_id, wanted=wanted)
+        if run_id not in self._placed:
+            return self._inner.pause(run_id, wanted=wanted)
+        rundir.want_pause(self._directory(run_id), wanted)  # the host process passes it on
+        return True
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
         found = placement.read(self._directory(run_id))

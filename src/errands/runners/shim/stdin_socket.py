@@ -3,6 +3,9 @@
 The shim listens on `control`. A client sends one letter and then the bytes: `d` for input, `e` for input that
 ends there. The answer is `k` once the task's pipe has accepted everything, or `x` and the reason. Connections
 are served one at a time, so inputs never mix.
+
+What comes from another host is numbered, because its sender may die and send it again: `#`, the number of the
+piece, the letter, the count of its bytes and a line end go before it. Each piece is passed on once.
 """
 
 from __future__ import annotations
@@ -33,6 +36,10 @@ class StdinSocket:
         self._pending = b""
         self._last = b"\n"
         self._ended = False
+        self._number = self._passed = 0  # the last numbered piece, and how many of its bytes were passed on
+        self._done = 0  # the last numbered piece that was passed on as a whole
+        self._is_numbered = self._is_known = False
+        self._skipped = self._left = 0  # bytes that were passed on before, and that are still to come
         self._listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._listener.setblocking(False)
         before = os.umask(0o177)
@@ -91,6 +98,8 @@ class StdinSocket:
         self._peer = _socket.socket(fileno=number)
         self._peer.setblocking(False)
         self._kind = b""
+        self._is_numbered = self._is_known = False
+        self._skipped = self._left = 0
         self._watch(number, select.POLLIN)
 
     def _receive(self, peer: _socket.socket) -> None:
@@ -102,20 +111,49 @@ class StdinSocket:
             return self._answer(b"")
         if not self._kind:
             self._kind, piece = piece[:1], piece[1:]
+            if self._kind == b"#":
+                piece = self._begin_numbered(piece)
             if self._kind not in (b"d", b"e"):
                 self._answer(b"xnot understood")
-            elif self._ended:
+            elif self._ended and not self._is_known:
                 self._answer(b"xthe run's input was ended")
             elif piece:
                 self._accept_input(piece)
         elif piece:
             self._accept_input(piece)
+        elif self._left:
+            self._answer(b"")  # its sender died, and another one sends it again
         else:
-            if self._kind == b"e":
+            if self._is_numbered and not self._is_known:
+                self._done = self._number
+            if self._kind == b"e" and not self._is_known:
                 self._end()
             self._answer(b"k")
 
+    def _begin_numbered(self, piece: bytes) -> bytes:
+        """Read what goes before a numbered piece; return the rest."""
+        head, _, rest = piece.partition(b"\n")
+        try:
+            number, self._kind, size = head.split()
+            this, self._left = int(number), int(size)
+        except ValueError:
+            self._kind = b"?"
+            return b""
+        self._is_numbered, self._is_known = True, this <= self._done
+        if not self._is_known and this != self._number:
+            self._number, self._passed = this, 0
+        self._skipped = self._left if self._is_known else self._passed
+        return rest
+
     def _accept_input(self, piece: bytes) -> None:
+        if self._left:
+            self._left -= len(piece)
+            known = min(self._skipped, len(piece))
+            self._skipped -= known
+            piece = piece[known:]
+            self._passed += len(piece)
+            if not piece:
+                return
         self._pending, self._last = piece, piece[-1:]
         self._watch(self._target, select.POLLOUT)
         self._forward()

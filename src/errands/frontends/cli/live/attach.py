@@ -123,7 +123,12 @@ def _copy_stdin(engine: Engine, task_id: str, source: int) -> None:
 def _wait_until_it_runs(engine: Engine, task_id: str) -> None:
     import time
 
-    while (run := engine.view(task_id).latest).completed_at is None and run.pid is None:
+    while True:
+        view = engine.summaries([task_id])[0]
+        run = view.latest
+        has_started = run.state == "running" if view.host else run.pid is not None
+        if has_started or run.completed_at is not None:
+            return
         time.sleep(STDIN_LOOK)
 
 

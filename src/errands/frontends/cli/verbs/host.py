@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any, TypeVar
 
+    from errands.ports.fleet import PlacedView
     from errands.text import Colour
 
     T = TypeVar("T")
@@ -130,7 +131,7 @@ def list_placed(context: Context, arguments: Arguments) -> int:
         (
             Cell(text=line(view.task), colour="bold"),
             state_cell(state, context.look),
-            line(view.host) or f"waiting for {line(view.selector)}",
+            _where(view),
             line(home),
             line(view.lane),
         )
@@ -138,6 +139,18 @@ def list_placed(context: Context, arguments: Arguments) -> int:
     ]
     context.say(*table(PLACED_COLUMNS, rows, context.look))
     return 0
+
+
+def _where(view: PlacedView) -> str:
+    """Say which host has a placed run, or what it waits for."""
+    from errands.ports.fleet.input import KEPT_BACK
+
+    if view.selector == KEPT_BACK:
+        return "held"
+    if not view.host:
+        return f"waiting for {line(view.selector)}"
+    is_paused = view.outcome is None and view.view.get("paused")
+    return f"{line(view.host)}, paused" if is_paused else line(view.host)
 
 
 def fleet_lanes(context: Context, arguments: Arguments, width: int | None) -> int:

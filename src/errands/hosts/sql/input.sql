@@ -1,0 +1,99 @@
+-- Input and pauses of runs: what the home of a run wants of the host that has it, besides its end.
+
+-- Input in numbered pieces. It may be secret, so it is kept until the run has taken it, or, if another host may begin
+-- the run anew and needs all of it again, as long as the run.
+create table if not exists fleet.inputs (
+    number bigint not null references fleet.runs on delete cascade,
+    piece integer not null,
+    content bytea not null,
+    is_last boolean not null,
+    reply text, -- empty if the run took it, else why not
+    primary key (number, piece)
+);
+
+-- Runs that are or were paused. One that no host has is kept from all of them by a selector that none has.
+create table if not exists fleet.pauses (
+    number bigint primary key references fleet.runs on delete cascade,
+    wanted boolean not null,
+    selector text -- what it waits for while it is kept
+);
+
+create or replace function fleet.send(
+    its_home text, its_key text, its_piece integer, its_content bytea, is_its_last boolean
+) returns void language plpgsql as $$
+declare
+    r fleet.runs;
+begin
+    select * into r from fleet.runs where home = its_home and key = its_key and state <> 'ended' for update;
+    if found then
+        insert into fleet.inputs (number, piece, content, is_last)
+        values (r.number, its_piece, its_content, is_its_last) on conflict do nothing;
+        if r.host is not null then
+            perform fleet.wake(r.host);
+        end if;
+    end if;
+end
+$$;
+
+-- List what was sent to a run after a piece, for the host that has it.
+create or replace function fleet.list_inputs(its_number bigint, since integer)
+returns table (piece integer, content bytea, is_last boolean) language sql stable as $$
+    select piece, content, is_last from fleet.inputs where number = its_number and piece > since order by piece
+$$;
+
+-- Say what became of a piece; the first answer counts.
+create or replace function fleet.answer_input(
+    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, its_piece integer, its_reply text
+) returns text language plpgsql as $$
+declare
+    r fleet.runs;
+    answer text;
+begin
+    select * into r from fleet.runs where number = its_number for update;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' then
+        update fleet.inputs set reply = its_reply, content = case when r.policy = 'again' then content else '' end
+        where number = its_number and piece = its_piece and reply is null;
+        perform fleet.wake(r.home);
+    end if;
+    return answer;
+end
+$$;
+
+create or replace function fleet.input_replies(its_number bigint, since integer)
+returns table (piece integer, reply text) language sql stable as $$
+    select piece, reply from fleet.inputs where number = its_number and piece > since and reply is not null order by piece
+$$;
+
+-- Pause a run, or let it go on: by its host, or, if none has it, by keeping it from them.
+create or replace function fleet.pause(its_home text, its_key text, is_wanted boolean) returns void language plpgsql as $$
+declare
+    r fleet.runs;
+    kept text;
+begin
+    perform fleet.enter();
+    select * into r from fleet.runs where home = its_home and key = its_key and state <> 'ended' for update;
+    if not found then
+        return;
+    end if;
+    insert into fleet.pauses (number, wanted) values (r.number, is_wanted)
+    on conflict (number) do update set wanted = is_wanted returning selector into kept;
+    if r.state in ('queued', 'offered') and is_wanted and kept is null then
+        update fleet.pauses set selector = r.selector where number = r.number;
+        update fleet.runs set state = 'queued', job = null, selector = '(paused)' where number = r.number;
+        if r.state = 'offered' then
+            perform procrastinate_cancel_job_v1(r.job, false, true);
+            perform fleet.leave_lane(r.lane);
+            perform fleet.admit();
+        end if;
+    elsif kept is not null and not is_wanted then
+        update fleet.runs set selector = kept where number = r.number and selector = '(paused)';
+        update fleet.pauses set selector = null where number = r.number;
+        perform fleet.admit(kept, r.lane);
+        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(kept), '');
+    end if;
+    if r.state = 'taken' then
+        perform fleet.wake(r.host);
+    end if;
+end
+$$;

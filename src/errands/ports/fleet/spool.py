@@ -1,0 +1,66 @@
+"""The spool of a placed run: input for it, as files in its directory, until the fleet has it.
+
+Each piece is one file, numbered from 1 in the order in which they were sent; what became of it is another
+one beside it. They stay as long as the run, because the fleet may lose its last commits.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.ports.fleet.input import Input
+from errands.ports.own_file import replace_file
+from errands.ports.rundir import PLACEMENT
+
+_NAME = f"{PLACEMENT}.input."
+_REPLY = ".reply"
+_ENDS, _GOES_ON = b"e", b"d"
+
+
+def put(directory: str, content: bytes, *, is_last: bool) -> int:
+    """Add a piece of input behind all that were added before; return its number."""
+    new = f"{directory}/{_NAME}new.{os.getpid()}"
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(file, "wb") as stream:
+        stream.write((_ENDS if is_last else _GOES_ON) + content)
+    number = max(numbers(directory), default=0)
+    try:
+        while True:
+            number += 1
+            try:
+                os.link(new, f"{directory}/{_NAME}{number}")
+                return number
+            except FileExistsError:
+                continue  # another sender was quicker
+    finally:
+        os.unlink(new)
+
+
+def numbers(directory: str) -> list[int]:
+    """Return the numbers of all pieces, in order."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return []
+    found = [name.removeprefix(_NAME) for name in names if name.startswith(_NAME)]
+    return sorted(int(each) for each in found if each.isdecimal())
+
+
+def read(directory: str, number: int) -> Input:
+    with open(f"{directory}/{_NAME}{number}", "rb") as file:
+        content = file.read()
+    return Input(piece=number, content=content[1:], is_last=content[:1] == _ENDS)
+
+
+def reply_to(directory: str, number: int) -> str | None:
+    """Return what became of a piece: nothing if the run took it, else why not; None: not known yet."""
+    try:
+        with open(f"{directory}/{_NAME}{number}{_REPLY}", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def reply(directory: str, number: int, text: str) -> None:
+    """Note what became of a piece."""
+    replace_file(f"{directory}/{_NAME}{number}{_REPLY}", text.encode())
