@@ -20,7 +20,7 @@ NO_INPUT = "the run was started without input; start it with --stdin or --pty to
 
 
 def sending(
-    directory: str, task: Task, ring: Callable[[], None], content: bytes, *, eof: bool
+    directory: str, task: Task, ring: Callable[[], object], content: bytes, *, eof: bool
 ) -> Iterator[None]:
     """Send input to a placed run in this directory; yield while the run has not taken all of it."""
     if not takes_input(task):
