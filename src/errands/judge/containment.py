@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Kinds of reasons that no sandbox answers.
 _BEYOND = frozenset("delete network secret privilege process rule size stranger helper waits".split())
+# Kinds of reasons that do not hold for `npm install --help`.
+_HELPING = frozenset("network script program option waits".split())
 # In a line that is not followed, and in code on the command line, these words alone are too much.
 _WORDS = re.compile(
     r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
@@ -38,7 +40,7 @@ _WORDS = re.compile(
     | \bDeno\.remove | \.unlink\( | \.rm\( | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
     | \bimport\s+(?:remove|unlink|rmdir)\b
     # Imported is not used yet, and these parts of them need no network.
-    | (?<!\bimport\ )\b(?:urllib|httpx|aiohttp|requests|socket)\b
+    | (?<!\bimport\ )(?<!version\(["'])\b(?:urllib|httpx|aiohttp|requests|socket)\b
       (?!\.(?:__\w+__|parse|exceptions|gethostname)\b)
     | \b(?:urllib|httpx|aiohttp|requests|socket)\s+as\b""",
     re.VERBOSE,
@@ -116,6 +118,8 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     if name == "git" and _shows_repository(words, workspace):
         return reads_outside(words, workspace)
     reasons = tuple(reasons)
+    if words[-1] == "--help" and len(words) <= 4 and _HELPING.issuperset(each.kind for each in reasons):
+        return reads_outside(words, workspace)
     for reason in reasons:
         if reason.kind in _BEYOND or (reason.kind == "write" and not _writes_inside(name, words, workspace)):
             return True

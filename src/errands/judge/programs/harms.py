@@ -254,6 +254,12 @@ PACKAGES = {
         does("changes the software of this machine: {}", "network"),
     ),
     **_each("rpm", does("changes the software of this machine: {}", "write")),
+    **_uses(
+        "conda mamba micromamba",
+        "env",
+        does("changes environments: {}", "network", when="create remove update config export"),
+        does("shows what is installed", "script"),
+    ),
     **_uses("conda mamba micromamba", "list info", does("shows what is installed", "script")),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(

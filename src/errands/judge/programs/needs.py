@@ -22,7 +22,8 @@ TYPICAL = frozenset(
     """tsc tsx ts-node eslint prettier biome jest vitest mocha ava tap nyc c8 playwright cypress webpack vite
     rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss postcss
     sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack storybook lint-staged
-    commitlint size-limit publint attw api-extractor oxlint xo standard jscpd cspell dprint
+    commitlint sequelize-cli typeorm knex
+    size-limit publint attw api-extractor oxlint xo standard jscpd cspell dprint
     markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently""".split()
 )
 READING_GIT = frozenset(
@@ -90,6 +91,8 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
         return needs_network("pip", tuple(named[1:]))
     if name == "rsync":
         return any(":" in word for word in named)
+    if name == "rustup" and named[1:2] == ["list"]:
+        return False
     if named[:1] == ["run"] and name == "go" and any("@" in word for word in named):
         return True
     if name in ("make", "gmake") and not _DRY.isdisjoint(words):
