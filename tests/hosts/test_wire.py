@@ -153,6 +153,18 @@ async def test_an_offer_whose_job_was_cleaned_away_is_made_again(fleet: Fleet) -
     assert taken.number == number
 
 
+async def test_an_offer_without_a_job_is_made_again_although_the_clock_was_set_back(fleet: Fleet) -> None:
+    host = await fleet.host(slots=1)
+    number = await fleet.fleet.offer(placed("a"))
+    fleet.sql("delete from procrastinate_jobs")
+    fleet.sql("update fleet.runs set offered = offered + interval '1 hour'")
+
+    assert await host.renew()
+
+    (taken,) = await host.take_next()
+    assert taken.number == number
+
+
 async def test_a_home_learns_of_every_change_that_concerns_it(fleet: Fleet) -> None:
     """By a notification: the poll in between is switched off."""
     host = await fleet.host()

@@ -197,7 +197,9 @@ declare
     r fleet.runs;
 begin
     for r in
-        select * from fleet.runs where state = 'offered' and offered < clock_timestamp() - c.unclaimed
+        -- A clock that was set back would leave them where they are for as long.
+        select * from fleet.runs
+        where state = 'offered' and (offered < clock_timestamp() - c.unclaimed or offered > clock_timestamp())
         for update skip locked
     loop
         perform procrastinate_cancel_job_v1(r.job, false, true);
@@ -205,7 +207,7 @@ begin
         perform fleet.leave_lane(r.lane);
     end loop;
     perform fleet.admit();
-    if c.cleaned < clock_timestamp() - interval '1 minute' then
+    if c.cleaned < clock_timestamp() - interval '1 minute' or c.cleaned > clock_timestamp() then
         update fleet.clock set cleaned = clock_timestamp();
         delete from fleet.runs where acked and ended < clock_timestamp() - c.kept;
         delete from fleet.requests where reply is not null and made < clock_timestamp() - c.kept;
