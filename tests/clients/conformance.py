@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -18,11 +20,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from errands import bootstrap
-from errands.frontends.mcp.client import Context, require_tasks
+from errands.frontends.mcp.client import Client, Context, require_tasks
 from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.http import make_app
 from errands.frontends.mcp.server import LARGEST, make_server
-from errands.frontends.mcp.tools import PROMPT
 from errands.frontends.tools.http_server import origins_of
 from errands.ports.dialect import Caller, Reply, Tool
 from errands.ports.listening import listening
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
 _ANY: Mapping[str, Any] = {"type": "object", "properties": {}}
 _TEXT = {"type": "string"}
-# Longer than a client waits before a call becomes a task.
-_A_WHILE = PROMPT + 0.2
-_REQUIRED = ("failing_job", "test_tool_with_task")
+_REQUIRED = ("failing_job", "protocol_error_job", "test_tool_with_task")
+# Whether the client of a call supports tasks.
+_has_tasks: ContextVar[bool] = ContextVar("has_tasks")
 
 _SCHEMA_2020_12: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -135,28 +136,32 @@ class Suite:
     async def slow_compute(
         self, engine: EngineApi, caller: Caller, seconds: float = 0, label: str = ""
     ) -> Reply:
+        if seconds:
+            await _become_a_task(engine, caller)
         view = await engine.submit(f"sleep {seconds:g}", parent=caller.session, door=caller.door)
         return _told(await engine.wait(view.id))
 
     async def failing_job(self, engine: EngineApi, caller: Caller) -> Reply:
-        view = await engine.submit("sleep 1; false", parent=caller.session, door=caller.door)
+        await _become_a_task(engine, caller)
+        view = await engine.submit("false", parent=caller.session, door=caller.door)
         return _told(await engine.wait(view.id))
 
     async def protocol_error_job(self, engine: EngineApi, caller: Caller) -> Reply:
-        await _wait(engine, caller)
+        await _become_a_task(engine, caller)
         raise RuntimeError("what nobody has thought of")
 
     async def test_tool_with_task(self, engine: EngineApi, caller: Caller, name: str = "") -> Reply:
-        view = await engine.submit("sleep 1", description=f"for {name}", parent=caller.session)
+        await _become_a_task(engine, caller)
+        view = await engine.submit("true", description=f"for {name}", parent=caller.session)
         return _told(await engine.wait(view.id))
 
     async def confirm_delete(self, engine: EngineApi, caller: Caller, filename: str = "") -> Reply:
-        await _wait(engine, caller)
+        await _become_a_task(engine, caller)
         view = await _delete(engine, caller, filename)
         return _told(view if view.state == "proposed" else await engine.wait(view.id))
 
     async def multi_input(self, engine: EngineApi, caller: Caller) -> Reply:
-        await _wait(engine, caller)
+        await _become_a_task(engine, caller)
         return _told(await _delete(engine, caller, "one"), await _delete(engine, caller, "two"))
 
     async def test_input_required_result_multi_round(self, engine: EngineApi, caller: Caller) -> Reply:
@@ -203,10 +208,21 @@ class Suite:
         return Reply(text=f"chosen: {given}")
 
 
-async def _wait(engine: EngineApi, caller: Caller) -> None:
-    """Wait for a task so long that the call becomes a task of the protocol."""
-    view = await engine.submit(f"sleep {_A_WHILE:g}", parent=caller.session, door=caller.door)
-    await engine.wait(view.id)
+async def _become_a_task(engine: EngineApi, caller: Caller) -> None:
+    """Wait for a task of ours until the call has become one of the protocol, if its client supports those.
+
+    A task of a fixed length may end first on a busy machine, and then the call is answered at once.
+    """
+    if not _has_tasks.get(False):
+        return
+    view = await engine.submit("sleep 1000", parent=caller.session, door=caller.door)
+    call, _, _ = (view.key or "").rpartition(".")
+    stored = Path(os.environ["ERRANDS_HOME"], "mcp", "calls", call)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(engine.wait(view.id))
+        while not stored.is_file():
+            await asyncio.sleep(0.05)
+        await engine.cancel(view.id)
 
 
 async def _delete(engine: EngineApi, caller: Caller, name: str) -> View:
@@ -230,6 +246,7 @@ async def demanding(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs a client that samples", needed)
     if ctx.method == "tools/call" and name in _REQUIRED:
         require_tasks(ctx)
+    _has_tasks.set(Client(ctx).has_tasks)
     return await call_next(ctx)
 
 

@@ -23,7 +23,8 @@ from tests.clients.programs import program
 
 OLDER_ERA, NEWER_ERA = "2025-11-25", "2026-07-28"
 PLACE = Path(__file__).parents[2]
-WITHIN = 100.0  # seconds
+WITHIN = 240.0  # seconds
+LONGEST = "60000"  # milliseconds for a scenario: half of it is too little for some on a busy machine
 
 TASKS = (
     "tasks-lifecycle",
@@ -141,7 +142,7 @@ def found(url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Check
 
     def run(kind: str, *words: str) -> None:
         where = f"{url}?{APPROVAL}" if kind == APPROVAL else url
-        asking = suite("server", "--url", where, "-o", str(folder / kind), *words)
+        asking = suite("server", "--url", where, "--timeout", LONGEST, "-o", str(folder / kind), *words)
         subprocess.run(asking, stdout=subprocess.DEVNULL, cwd=folder, check=False, timeout=WITHIN)
 
     with ThreadPoolExecutor(5) as pool:
@@ -176,7 +177,7 @@ def check(checks: Sequence[dict[str, Any]]) -> None:
 
 
 @pytest.mark.spec("X5")
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", TASKS)
 def test_a_scenario_of_the_tasks_passes(
     scenario: str, found: dict[str, Checks], record_property: Record
@@ -190,7 +191,7 @@ def test_a_scenario_of_the_tasks_passes(
 
 
 @pytest.mark.spec("X5")
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", [*OLDER, *BOTH])
 def test_a_scenario_of_the_older_protocol_passes(
     scenario: str, found: dict[str, Checks], record_property: Record
@@ -201,7 +202,7 @@ def test_a_scenario_of_the_older_protocol_passes(
 
 @pytest.mark.spec("X5")
 @pytest.mark.fault("F52")
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", [*BOTH, *NEW])
 def test_a_scenario_of_the_newer_protocol_passes(
     scenario: str, found: dict[str, Checks], record_property: Record
@@ -211,7 +212,7 @@ def test_a_scenario_of_the_newer_protocol_passes(
 
 
 @pytest.mark.spec("X5")
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", OWN_FORM)
 def test_a_scenario_about_forms_passes_with_our_own(scenario: str, found: dict[str, Checks]) -> None:
     checks = found[APPROVAL][scenario]
@@ -222,7 +223,7 @@ def test_a_scenario_about_forms_passes_with_our_own(scenario: str, found: dict[s
 
 
 @pytest.mark.spec("X5")
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", NOT_APPLICABLE)
 def test_a_scenario_that_does_not_apply_is_not_passed_either(
     scenario: str, found: dict[str, Checks], record_property: Record
@@ -244,7 +245,7 @@ def test_every_scenario_passes_or_does_not_apply() -> None:
     assert sorted(names) == sorted((*TASKS, *OLDER, *BOTH, *NEW, *NOT_APPLICABLE))
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 def test_every_scenario_of_an_era_was_run_in_it(found: dict[str, Checks]) -> None:
     left = set(NOT_APPLICABLE)
 
