@@ -30,7 +30,7 @@ INTRODUCTION = (
 )
 NO_MODEL = (
     "no model is set up, and the prompt quotes no command; run `errands agents setup` to set up a model, or "
-    "quote a command in backticks, which needs none: errands ask 'run `make test`'"
+    "quote a command in backticks, which needs none: run `make test`"
 )
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _BACKTICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Awaitable
 from contextlib import suppress
 
+from errands.dialects.completion import OFFLINE
 from errands.engine.actor import enclosing_run
 from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import known
@@ -22,6 +23,8 @@ from errands.model.errors import BadValue, NotFound, missing_extra
 from errands.model.text.naming import new_id
 from errands.ports.store import Query
 from errands.text import Look, fitting
+
+_NO_MODEL = "It has no model and only runs what you quote in `backticks`; `errands agents setup` sets one up."
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,8 +76,10 @@ def run(
         return session.has_failed
 
     if is_terminal:
-        greeting = f"{name} · you are talking with {agent_name} · /help lists commands, Ctrl-D leaves"
-        sys.stdout.write("\n".join([*fitting([greeting], look.columns), ""]))
+        greeting = [f"{name} · you are talking with {agent_name} · /help lists commands, Ctrl-D leaves"]
+        if agent_name == OFFLINE:
+            greeting.append(_NO_MODEL)
+        sys.stdout.write("\n".join([*fitting(greeting, look.columns), ""]))
         sys.stdout.flush()
     has_failed = asyncio.run(talk())
     engine.sessions.end_session(name)  # last, because the chat notes all the time that it is there
