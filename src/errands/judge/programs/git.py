@@ -19,6 +19,7 @@ from errands.judge.programs.git_options import (
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import (
     is_inside,
+    is_only_possible,
     may_name_secret,
     objection_to_place,
     objection_to_recursion,
@@ -131,7 +132,9 @@ def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | No
     if is_wild(path):
         if may_name_secret(path):
             return f"reads {word}, which may match a file with secrets"
-        return objection_to_place(Glob(path), "SEARCH", workspace)
+        said = objection_to_place(Glob(path), "SEARCH", workspace)
+        # Of all files of a kind it sees those that were committed.
+        return None if said is None or is_only_possible(Glob(path), said) else said
     return objection_to_place(path, use, workspace)
 
 

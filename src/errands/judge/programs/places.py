@@ -237,7 +237,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     names = _fixed if _OPEN.match(name) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, {_MAY_MATCH}"
-    if use == "READ" and _TELLING_ENDING.match(name):
+    if _TELLING_ENDING.match(name):
         return f"reads {word}, {_MAY_MATCH}"
     return None
 
