@@ -18,7 +18,7 @@ from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
-from errands.judge.words import expanded, is_anchored, is_one_variable, is_word, texts_of
+from errands.judge.words import expanded, goes_nowhere, is_anchored, is_one_variable, is_word, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.text.regex import regex
@@ -166,7 +166,7 @@ class _Case:
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
             piping = line.steps[at - 1] if step.before == "|" else None
             if is_word(step.words[:1], "cd"):
-                if at + 1 == len(line.steps) and not piped and _goes_nowhere(step):
+                if at + 1 == len(line.steps) and not piped and goes_nowhere(step):
                     continue
                 moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
                 others = _distinct(others + places)
@@ -390,13 +390,6 @@ class _Case:
                 self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
                     self._name_harm(step.words, workspace)
-
-
-def _goes_nowhere(step: Step) -> bool:
-    """Return whether this is only a `cd` to a known place, which has no effect at the end of a line."""
-    words = step.words[1:]
-    is_known = len(words) == 1 and not words[0].pattern and not words[0].text.startswith("-")
-    return is_known and not step.assignments and not step.redirections
 
 
 def _is_tester(name: str) -> bool:

@@ -7,7 +7,7 @@ from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.shell.grammar import Word
+    from errands.judge.shell.grammar import Step, Word
     from errands.judge.workspace import Workspace
 
 # Options that only select files by name: what follows the equals sign does not matter.
@@ -23,6 +23,13 @@ _ONE_VARIABLE = regex(
 def is_word(words: tuple[Word, ...], text: str) -> bool:
     """Return whether the first of these words is just that text."""
     return bool(words) and words[0].text == text and words[0].plain
+
+
+def goes_nowhere(step: Step) -> bool:
+    """Return whether this is only a `cd` to a known place, which has no effect at the end of a line."""
+    words = step.words[1:]
+    is_known = len(words) == 1 and not words[0].pattern and not words[0].text.startswith("-")
+    return is_known and not step.assignments and not step.redirections
 
 
 def expanded(word: Word, workspace: Workspace) -> str:

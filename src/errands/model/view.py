@@ -264,12 +264,11 @@ def _first_agent_view(task: Task) -> AgentView | None:
 
 def exit_code(view: View) -> int:
     """Return the exit code of `errands wait`: the task's own if it has one."""
-    run = view.latest
     if view.state in ("proposed", "rejected"):
         return NOT_APPROVED
     if view.standing is not None:
         return {"done": 0, "cancelled": STOPPED, "active": STILL_LIVE}.get(view.state, 1)
-    return run_exit_code(run)
+    return run_exit_code(view.latest)
 
 
 def run_exit_code(run: RunView) -> int:
@@ -353,13 +352,13 @@ def as_json(view: View) -> dict[str, Any]:
         "summary": run.summary,
         "retrieved_at": run.retrieved_at,
         "activity_at": view.activity_at,
-        "progress": None if view.progress is None else _plain(view.progress),
+        "progress": None if view.progress is None else plain_fields(view.progress),
         "verdict": view.verdict,
         "door": view.door,
         "approved_by": view.approved_by,
         "approved_at": view.approved_at,
         "approval": None if view.question is None else view.question.id,
-        "reasons": [] if view.question is None else [_plain(each) for each in view.question.reasons],
+        "reasons": [] if view.question is None else [plain_fields(each) for each in view.question.reasons],
         "expires_at": None if view.question is None else view.question.expires_at,
         "agent": None if agent is None else agent.name,
         "model": None if agent is None else agent.model,
@@ -374,12 +373,12 @@ def as_json(view: View) -> dict[str, Any]:
         "timeout": None if agent is None or agent.timeout is None else agent.timeout.total_seconds(),
         "channels": [str(each) for each in view.channels],
         "wake": view.wake,
-        "retry": None if view.retry is None else _plain(view.retry),
+        "retry": None if view.retry is None else plain_fields(view.retry),
         "runs": view.runs,
     }
     if view.details is not None:
         flat.update(view.details)
-        flat["history"] = [_plain(each) for each in view.history]
+        flat["history"] = [plain_fields(each) for each in view.history]
     return {key: plain_value(value) for key, value in flat.items()}
 
 
@@ -391,13 +390,9 @@ def _next_run(view: View) -> datetime | None:
     return view.due_at if view.latest.state == "pending" else None
 
 
-def _plain(thing: Any) -> dict[str, Any]:
-    return {name: plain_value(getattr(thing, name)) for name in fields(thing)}
-
-
-def plain_fields(record: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return these fields of a record as JSON has them."""
-    return {name: plain_value(getattr(record, name)) for name in names}
+def plain_fields(record: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+    """Return these fields of a record, or else all of them, as JSON has them."""
+    return {name: plain_value(getattr(record, name)) for name in names or fields(record)}
 
 
 def plain_value(value: Any) -> Any:
