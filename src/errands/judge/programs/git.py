@@ -15,6 +15,7 @@ from errands.judge.programs.git_options import (
     LOG,
     REFERENCES,
     REFUSED,
+    SETTINGS,
 )
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import (
@@ -91,16 +92,6 @@ def _elsewhere(directory: str, workspace: Workspace) -> Workspace | None:
 
 # What the tables cannot express: which files a subcommand shows, when an operand changes something.
 
-# Settings that hold no secret and name no program.
-_SETTINGS = re.compile(
-    r"(user\.(name|email)|init\.defaultbranch|pull\.(rebase|ff)|push\.(default|autosetupremote)|merge\.ff|"
-    r"core\.(autocrlf|bare|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|quotepath|"
-    r"repositoryformatversion|safecrlf|symlinks|whitespace|excludesfile|attributesfile|worktree|abbrev)|"
-    r"branch\.[^\s]+\.(remote|merge|rebase|description)|remote\.[^\s]+\.(url|fetch|pushurl)|remote\.pushdefault|"
-    r"color\.[a-z.]+|rebase\.auto[a-z]+|fetch\.prune|commit\.gpgsign|diff\.(renames|algorithm)|submodule\.recurse)",
-    re.IGNORECASE,
-)
-
 
 def _shows(use: str, *, skip: int = 0) -> Check:
     """Return a check of the files, and of each `revision:file`, whose content is shown."""
@@ -148,9 +139,8 @@ def _compares(usage: Usage, workspace: Workspace) -> Reasons:
     directories = [word for word in usage.operands if workspace.is_directory(word)]
     if directories and (usage.has("--no-index") or len(directories) > 1):
         reasons += ask(f"may show every line of every file in {directories[0]}", "secret")
-    if usage.has("--no-index") and not all(
-        "." in word.rpartition("/")[2].strip(".") for word in usage.operands
-    ):
+    look_like_files = all("." in word.rpartition("/")[2].strip(".") for word in usage.operands)
+    if usage.has("--no-index") and not look_like_files:
         reasons += ask("may compare all files of two directories, those with secrets too", "option")
     return reasons or _shows("READ")(usage, workspace)
 
@@ -183,7 +173,7 @@ def _reads_reflog(usage: Usage, workspace: Workspace) -> Reasons:
 
 def _reads_setting(usage: Usage, workspace: Workspace) -> Reasons:
     """Accept `git config` for one setting that holds no secret."""
-    if usage.operands and _SETTINGS.fullmatch(usage.operands[0]):
+    if usage.operands and SETTINGS.fullmatch(usage.operands[0]):
         return ()
     return ask("shows git's configuration, where secrets may be kept", "secret")
 

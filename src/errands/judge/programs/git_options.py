@@ -5,6 +5,8 @@ Missing because they write or run something: --output, --ext-diff, --textconv, -
 
 from __future__ import annotations
 
+import re
+
 # Options before the subcommand: harmless ones, and what others do.
 GLOBAL = frozenset(
     """
@@ -87,3 +89,13 @@ REFUSED = {
     "--upload-pack": "names a program to run",
     "--stdin": "reads arguments from its input",
 }
+
+# Settings that hold no secret and name no program.
+SETTINGS = re.compile(
+    r"(user\.(name|email)|init\.defaultbranch|pull\.(rebase|ff)|push\.(default|autosetupremote)|merge\.ff|"
+    r"core\.(autocrlf|bare|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|quotepath|"
+    r"repositoryformatversion|safecrlf|symlinks|whitespace|excludesfile|attributesfile|worktree|abbrev)|"
+    r"branch\.[^\s]+\.(remote|merge|rebase|description)|remote\.[^\s]+\.(url|fetch|pushurl)|remote\.pushdefault|"
+    r"color\.[a-z.]+|rebase\.auto[a-z]+|fetch\.prune|commit\.gpgsign|diff\.(renames|algorithm)|submodule\.recurse)",
+    re.IGNORECASE,
+)
