@@ -2,7 +2,8 @@
 
 The processes are forked once all tests are collected. Those of pytest-xdist collect everything each, which is
 six seconds of processor time: with five of them on two cores a quarter of a minute before the first test.
-The tests of a module stay in one process, and modules begin in their order.
+The tests of a module stay in one process. Modules begin in their order, but those of folders that take long
+come first, so that none of them is left alone at the end.
 """
 
 from __future__ import annotations
@@ -22,6 +23,14 @@ from typing import NoReturn
 import pytest
 
 _NUMBER = struct.Struct("=H")
+_LONG = (
+    "tests/chaos",
+    "tests/scenarios",
+    "tests/hosts",
+    "tests/frontends/chat",
+    "tests/frontends/cli",
+    "tests/agents",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +43,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if at_once < 2 or session.config.option.collectonly or session.testsfailed:
         return None
     modules = [list(tests) for _, tests in itertools.groupby(session.items, lambda item: item.path)]
+    modules.sort(key=lambda tests: not tests[0].nodeid.startswith(_LONG))
     waiting, ready = os.pipe()
     with open(ready, "wb") as file:  # which has room for thirty thousand
         for number in range(len(modules)):

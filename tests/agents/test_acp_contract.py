@@ -1,4 +1,7 @@
-"""The contract of an agent, kept by agents that speak the Agent Client Protocol, whatever they can do."""
+"""The contract of an agent, kept by agents that speak the Agent Client Protocol: one can do all, one nothing.
+
+`tests/long` has one between the two.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +42,6 @@ class Obedient(AgentContract):
 @pytest.mark.spec("S13")
 class TestAgentThatCanDoAll(Obedient):
     can = ("load", "resume", "fork", "close")
-
-
-@pytest.mark.spec("S13")
-class TestAgentThatLoadsOnly(Obedient):
-    can = ("load",)
 
 
 @pytest.mark.spec("S13")

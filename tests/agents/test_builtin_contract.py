@@ -1,4 +1,4 @@
-"""The contract of an agent, kept by the built-in one, whatever protocol its model speaks."""
+"""The contract of an agent, kept by the built-in one; `tests/long` has the other protocols of models."""
 
 from __future__ import annotations
 
@@ -37,15 +37,3 @@ class Obedient(AgentContract):
 class TestOpenAI(Obedient):
     def settings(self) -> Mapping[str, Any]:
         return {"model": "fake", "url": self.model.openai_url, "home": str(self.home)}
-
-
-@pytest.mark.spec("S13")
-class TestOllama(Obedient):
-    def settings(self) -> Mapping[str, Any]:
-        return {"model": "ollama:fake", "url": self.model.openai_url, "home": str(self.home)}
-
-
-@pytest.mark.spec("S13")
-class TestAnthropic(Obedient):
-    def settings(self) -> Mapping[str, Any]:
-        return {"model": "anthropic:fake", "url": self.model.url, "home": str(self.home)}

@@ -24,6 +24,23 @@ def test_the_first_screen_says_why_a_task_failed_and_what_has_just_completed(
     expect(page.get_by_role("region", name="Completed in the last hour")).to_contain_text(done)
 
 
+def test_a_long_cause_is_whole_on_a_phone_and_what_ended_last_comes_first(
+    windows: Windows, web: WebServer
+) -> None:
+    cause = "ValueError: there is no such table in the database of the shop, and none was ever made there"
+    failed = web.run("--name", "phone", "--", "sh", "-c", f"echo '{cause}'; exit 3")
+    slow = web.post("/api/tasks", {"command": "read line", "name": "slow", "input": "pipe"}).json["row"]["id"]
+    quick = web.run("--name", "quick", "--", "true")
+    web.errands("send", slow, "go")
+    web.errands("wait", slow)
+    page = windows.open("/", viewport=PHONE, has_touch=True, is_mobile=True)
+    shown = page.locator("li", has_text=failed).locator(".cause")
+    expect(shown).to_have_text(cause)
+    assert shown.evaluate("each => each.scrollWidth <= each.clientWidth")
+    ids = page.get_by_role("region", name="Completed in the last hour").locator(".id").all_inner_texts()
+    assert ids.index(slow) < ids.index(quick)
+
+
 def test_what_has_ended_is_not_followed(windows: Windows, web: WebServer) -> None:
     task = web.run("--", "sh", "-c", "seq 500")
     page = windows.open(f"/tasks/{task}")
@@ -63,6 +80,25 @@ def test_a_new_task_is_described_in_words_and_rare_options_are_folded(windows: W
     expect(zone).to_be_visible()
     page.get_by_role("button", name="A prompt to an agent").click()
     expect(page.get_by_label("Model", exact=True)).to_be_visible()
+
+
+def test_a_bare_number_is_no_interval(windows: Windows) -> None:
+    page = windows.open("/new")
+    page.get_by_label("Command, as in a shell").fill("true")
+    page.get_by_label("Repeat every").fill("30")
+    expect(page.get_by_text("30 what? Write 30s, 30m, 30h or 30d.")).to_be_visible()
+    expect(page.get_by_role("button", name="Schedule", exact=True)).to_be_disabled()
+    page.get_by_label("Repeat every").fill("30m")
+    expect(page.get_by_text("First runs:")).to_be_visible()
+    expect(page.get_by_role("button", name="Schedule", exact=True)).to_be_enabled()
+
+
+def test_a_question_says_that_the_reason_is_ours(windows: Windows, web: WebServer) -> None:
+    task = web.propose("--name", "ours", "--", "git", "push", "origin", "main")
+    number = web.get(f"/api/tasks/{task}").json["row"]["question"]
+    page = windows.open(f"/ask/{number}")
+    expect(page.get_by_text("why Errands asks").first).to_be_visible()
+    web.errands("cancel", task, check=False)
 
 
 def test_a_longer_approval_says_what_it_covers(windows: Windows, web: WebServer) -> None:

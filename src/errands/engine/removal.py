@@ -20,7 +20,8 @@ def clear(core: EngineCore, task_ids: Iterable[str]) -> list[str]:
     with core.store:
         live = [each for each in ids if not core.store.ended(each)]
         if live:
-            raise StillLive(f"still live: {', '.join(live)}; cancel first, or leave out what is not finished")
+            has, it = ("has", "it") if len(live) == 1 else ("have", "them")
+            raise StillLive(f"{', '.join(live)} {has} not ended; cancel {it} first, or leave {it} out")
         # The rows go first: the janitor sweeps directories without a row.
         runs = core.store.remove(ids, now=core.clock.now())
     core.bell.announce(ids)

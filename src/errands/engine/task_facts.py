@@ -6,7 +6,6 @@ from datetime import timedelta
 
 from errands.engine.approval.question_facts import masked, sandbox_text
 from errands.model.text.duration import spoken
-from errands.model.text.naming import span_id
 from errands.model.text.sanitise import line
 from errands.model.text.secrets import masked_variables
 from errands.text import plural, size
@@ -91,7 +90,6 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
     if view.is_live and view.wake:
         yield "at its end", reported(view)
     if run.number:
-        yield "span", span_id(run.id, run.created_at)
         yield "output", _output_fact(run)
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
 

@@ -251,7 +251,7 @@ def progress_text(
     progress = view.progress
     if progress is None:
         return ""
-    percent = f"{int(progress.percent):3d}%"
+    percent = f"{int(progress.percent)}%"
     left = eta(progress, took(view.latest, at=at) or timedelta())
     rest = ""
     if left is not None and progress.percent < 100:

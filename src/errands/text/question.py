@@ -75,7 +75,8 @@ def _last_joint(piece: str, rest: str, room: int) -> int:
     begun = piece.rpartition(" ")[2]
     word = begun + rest[: 2 * room].partition(" ")[0]
     if width(word) > room:
-        return piece.rfind("/") + 1 if "/" in begun else len(piece)
+        joint = max(begun.rfind("/"), begun.rfind("-") if "/" not in begun else -1)
+        return len(piece) - len(begun) + joint + 1 if joint > 0 else len(piece)
     return len(piece) - len(begun)
 
 

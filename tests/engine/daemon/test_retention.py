@@ -184,7 +184,7 @@ async def test_clear_refuses_live_tasks_and_then_removes_nothing(engine: TestEng
     done = await engine.finished("true")
     running = await engine.started("echo ready; read line", input="pipe")
     pending = await engine.submit("true", after=[running.id])
-    with pytest.raises(StillLive, match="cancel first") as caught:
+    with pytest.raises(StillLive, match="have not ended; cancel them first, or leave them out") as caught:
         await engine.clear(done.id, running.id, pending.id)
 
     assert running.id in str(caught.value)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import os
+import select
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -9,10 +13,50 @@ from collections.abc import Callable
 import pexpect
 import pyte
 
+from tests.frontends.cli.commands import reads_the_same_at_start, start_on_terminal
 from tests.frontends.cli.person import COMMAND, Person
 
 INTERRUPT, END, TAB, ENTER, BACKSPACE = "\x03", "\x04", "\t", "\r", "\x7f"
 LINES, COLUMNS = 40, 100
+
+
+class _Chat:
+    """A chat on a terminal, forked from a loaded process: loading took most of its time."""
+
+    def __init__(
+        self, person: Person, words: tuple[str, ...], size: tuple[int, int], environ: dict[str, str]
+    ) -> None:
+        self._screen, self._status = start_on_terminal(
+            ("chat", *words), size=size, cwd=person.cwd, environ=environ, more="errands.frontends.chat.screen"
+        )
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._is_open = True
+        self.exitstatus: int | None = None
+
+    def send(self, text: str) -> None:
+        os.write(self._screen, text.encode())
+
+    def read_nonblocking(self, size: int, timeout: float) -> str:
+        if not select.select([self._screen], [], [], timeout)[0]:
+            raise pexpect.TIMEOUT("nothing new")
+        try:
+            return self._decoder.decode(os.read(self._screen, size))
+        except OSError:  # nothing has the terminal open any more
+            raise pexpect.EOF("the end") from None
+
+    def close(self, force: bool = False) -> None:
+        if not self._is_open:
+            return
+        self._is_open = False
+        os.close(self._screen)
+        with open(self._status) as status:
+            pid = int(status.readline())
+            if force:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.exitstatus = int(status.readline())
 
 
 class Window:
@@ -25,17 +69,23 @@ class Window:
         **environ: str,
     ) -> None:
         lines, self._columns = size
-        self._child = pexpect.spawn(
-            (command or COMMAND)[0],
-            [*(command or COMMAND)[1:], "chat", *words],
-            # Cursor position requests are not answered: it is our own screen.
-            env={**person.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environ},
-            cwd=str(person.cwd),
-            dimensions=size,
-            encoding="utf-8",
-            timeout=60,
-        )
-        self._child.delaybeforesend = None
+        # Cursor position requests are not answered: it is our own screen.
+        environ = {**person.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environ}
+        self._child: pexpect.spawn[str] | _Chat
+        if command is None and reads_the_same_at_start(environ):
+            self._child = _Chat(person, words, size, environ)
+        else:
+            interpreter, *rest = command or COMMAND
+            self._child = pexpect.spawn(
+                interpreter,
+                [*rest, "chat", *words],
+                env=environ,
+                cwd=str(person.cwd),
+                dimensions=size,
+                encoding="utf-8",
+                timeout=60,
+            )
+            self._child.delaybeforesend = None
         self._screen = pyte.HistoryScreen(self._columns, lines, history=10_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
         self._past: list[str] | None = None  # what was read last, until something else is printed

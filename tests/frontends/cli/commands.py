@@ -42,8 +42,7 @@ def run(
     """
     facts = {"words": words, "cwd": str(cwd), "environ": dict(environ), "frozen": frozen}
     request = json.dumps(facts).encode()
-    reads_other = _read_at_start(environ) != _read_at_start(os.environ)
-    if frozen is None and (len(request) > loaded.LARGEST or reads_other):
+    if frozen is None and (len(request) > loaded.LARGEST or not reads_the_same_at_start(environ)):
         return subprocess.run(
             [*COMMAND, *words],
             input=given,
@@ -68,13 +67,7 @@ def run_on_terminal(
     words: Sequence[str], *, columns: int, cwd: Path, environ: Mapping[str, str], frozen: tuple[str, str]
 ) -> str:
     """Run a command to its end on a terminal of its own, at one moment; return what the terminal got."""
-    facts = {"words": words, "cwd": str(cwd), "environ": dict(environ), "frozen": frozen, "on_terminal": True}
-    screen, its_screen = os.openpty()
-    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    status, its_report = os.pipe()
-    socket.send_fds(_loaded(), [json.dumps(facts).encode()], [its_screen, its_screen, its_screen, its_report])
-    for file in (its_screen, its_report):
-        os.close(file)
+    screen, status = start_on_terminal(words, size=(24, columns), cwd=cwd, environ=environ, frozen=frozen)
     said, deadline = b"", time.monotonic() + WITHIN
     while select.select([screen], [], [], max(0, deadline - time.monotonic()))[0]:
         try:
@@ -87,6 +80,35 @@ def run_on_terminal(
     with open(status) as report:
         report.read()  # to the end, or the loaded process could not write down the exit code
     return said.decode()
+
+
+def start_on_terminal(
+    words: Sequence[str],
+    *,
+    size: tuple[int, int],
+    cwd: Path,
+    environ: Mapping[str, str],
+    frozen: tuple[str, str] | None = None,
+    more: str = "",
+) -> tuple[int, int]:
+    """Start a command on a terminal of its own; return the terminal, and where pid and exit code come from.
+
+    `more` names a module that the process it is forked from has loaded as well.
+    """
+    facts = {"words": words, "cwd": str(cwd), "environ": dict(environ), "frozen": frozen, "on_terminal": True}
+    screen, its_screen = os.openpty()
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    status, its_report = os.pipe()
+    files = [its_screen, its_screen, its_screen, its_report]
+    socket.send_fds(_loaded(more), [json.dumps(facts).encode()], files)
+    for file in (its_screen, its_report):
+        os.close(file)
+    return screen, status
+
+
+def reads_the_same_at_start(environ: Mapping[str, str]) -> bool:
+    """Return whether an interpreter of its own would begin as the loaded one did."""
+    return _read_at_start(environ) == _read_at_start(os.environ)
 
 
 def _converse(write: int, given: bytes, said: dict[int, bytes], within: float) -> dict[int, bytes]:
@@ -123,7 +145,7 @@ def _converse(write: int, given: bytes, said: dict[int, bytes], within: float) -
 
 
 @functools.cache
-def _loaded() -> socket.socket:
+def _loaded(more: str = "") -> socket.socket:
     """Start the loaded process; it ends when this one does."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     os.set_inheritable(its.fileno(), True)
@@ -131,7 +153,7 @@ def _loaded() -> socket.socket:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ERRANDS_")}
     os.posix_spawn(
         sys.executable,
-        [sys.executable, "-m", loaded.__name__, str(its.fileno())],
+        [sys.executable, "-m", loaded.__name__, str(its.fileno()), *([more] if more else [])],
         {**environ, "PYTHONPATH": str(ROOT)},
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

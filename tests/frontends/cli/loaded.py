@@ -116,10 +116,11 @@ def _command(request: dict[str, object], files: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    for module in MODULES:
+    more = sys.argv[2:]
+    for module in (*MODULES, *more):
         import_module(module)
     # A command that finds these loaded would leave slowly, as one with threads does.
-    assert not {"asyncio", "threading"} & sys.modules.keys()
+    assert more or not {"asyncio", "threading"} & sys.modules.keys()
     gc.disable()
     gc.freeze()  # a search for garbage would copy every page of a fork
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -160,7 +160,7 @@ class Scene(Person):
             db.execute("UPDATE hearings SET next_at = ?", (int((at + 43 * MINUTE) * 1_000_000),))
             db.execute("UPDATE outbox SET created_at = ?", (ago(5 * MINUTE),))
             db.execute(
-                "UPDATE outbox SET body = json_set(body, '$.elapsed', 83.5) WHERE body LIKE '%elapsed%'"
+                "UPDATE outbox SET body = json_set(body, '$.elapsed', 83.5) WHERE body ->> '$.elapsed' > 0"
             )
             db.execute("UPDATE sessions SET created_at = ?", (ago(70 * MINUTE),))
             week = int((self.at + timedelta(days=6, hours=23)).timestamp()) * 1_000_000

@@ -89,7 +89,7 @@ def test_config_check_names_every_wrong_key_and_exits_with_1(newcomer: Person) -
     objects = newcomer.types("config", "check", "--json", code=1).objects
     elsewhere = newcomer.types("config", "check", str(wrong), code=1, cwd=newcomer.cwd.parent)
 
-    assert good.out == "✓ no configuration file, environment: no problems\n"
+    assert good.out == "✓ no problems in the environment (there is no configuration file)\n"
     assert f"✗ {wrong}: runs.grase: no such key (did you mean grace?)\n" in bad.out
     assert f"✗ {wrong}: runs.timeout: " in bad.out
     assert [problem["key"] for problem in objects] == ["runs.grase", "runs.timeout"]

@@ -314,7 +314,7 @@ def test_an_unknown_id_is_not_found_whatever_the_verb(person: Person, verb: str)
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["clear"], "clear needs to know what: give ids, --batch"),
+        (["clear"], "say what to remove: ids, --batch"),
         (["ls", "--all", "-n", "3"], "give either --all or --number, not both"),
         (["ls", "--watch", "--json"], "give either --watch or --json, not both"),
         (["ls", "--watch"], "--watch needs a terminal"),

@@ -93,8 +93,8 @@ def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
     )
     first, second, third = [person.starts("--lane", "bench", f"echo {n}") for n in range(3)]
 
-    assert person.types("move", third).out == f"moved {third}: 1 of 3 in lane bench\n"
-    assert person.types("move", first, "--last").out == f"moved {first}: 3 of 3 in lane bench\n"
+    assert person.types("move", third).out == f"moved {third}: now 1 of 3 in lane bench\n"
+    assert person.types("move", first, "--last").out == f"moved {first}: now 3 of 3 in lane bench\n"
     assert person.types("move", first, "--before", second, "--json").object["place"] == 2
     assert "give one of" in person.types("move", first, "--first", "--last", code=2).err
 

@@ -1,4 +1,4 @@
-"""What people see in the viewer at 40 and 80 columns, kept in `goldens/` to look at.
+"""What people see in the viewer at 40, 80 and 140 columns, kept in `goldens/` to look at.
 
 After a change that is meant: `make goldens`, then read the difference.
 """
@@ -27,14 +27,15 @@ REWRITE = "GOLDENS"
 # The keys that lead to each screen, and what it shows when all of it is there.
 SCREENS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "now": ((), ("would run", "rm -rf build", "75%")),
-    "question": (("y",), ("command", "Start it?")),
+    "question": (("y",), ("command", "y once")),
     "output": (("2", "j", "j", "enter"), ("ready", "follow", "75%")),
     "runs": (("2", "j", "j", "enter", "tab"), ("3m ago", "75%")),
-    "tasks": (("2", "x"), ("1 task selected", "deploy-", "75%")),
+    "tasks": (("2", "x"), ("1 of 4", "deploy-", "75%")),
     "asks": (("2", "c"), ("cancel rm-", "rm -rf build")),
     "keys": (("question_mark",), ("Everywhere",)),
 }
 LOOKS = {
+    "140": (140, Look(colour=False, unicode=True, columns=140)),
     "80": (80, Look(colour=False, unicode=True, columns=80)),
     "40": (40, Look(colour=False, unicode=True, columns=40)),
     "ascii": (80, Look(colour=False, unicode=False, columns=80)),
@@ -68,7 +69,7 @@ async def test_what_people_see_is_as_it_was(engine: TestEngine, home: Home, name
 
 async def _scene(engine: TestEngine, home: Home) -> HandClock:
     """Make a task of every kind that the first screen shows, and a clock at which all are as old."""
-    failed = "printf 'FAILED test_cart.py::test_total\\n== 2 failed, 40 passed ==\\n'; exit 3"
+    failed = "printf 'FAILED test_cart.py::test_total\\n== 2 failed, 40 passed in 3.10s ==\\n'; exit 3"
     await engine.finished(failed, name="unit-tests", cwd="/")
     report = "echo '::progress 3/4 epoch 3 of 4'; echo Übersicht; echo ready; read line"
     runs = await engine.started(report, name="train", cwd="/", input="pipe")

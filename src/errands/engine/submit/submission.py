@@ -221,7 +221,7 @@ class Submitter:
         reasons: Sequence[Reason] = judgement.reasons
         if draft.propose and not reasons:
             reasons = (
-                Reason(text="is a suggestion; nothing in it looks harmful", kind="proposal", undo="yes"),
+                Reason(text="was only proposed; nothing in it looks harmful", kind="proposal", undo="yes"),
             )
         # A recurring task is asked about before it has a run: the question is about its first.
         question = self._note(task, 1 if run is None else run.number, reasons, way, now)

@@ -113,8 +113,9 @@ COMMANDS = (
         summary="let an agent work in the background on a copy of this conversation",
     ),
     Command(
-        name="/schedule", usage="/schedule [ID | 30m COMMAND | 'CRON' COMMAND]", run=schedule,
-        summary="list schedules, show one, or start one", completes="standing",
+        name="/schedule", usage="/schedule [ID | WHEN COMMAND]", run=schedule,
+        summary="list schedules, show one, or start one: /schedule 30m make, /schedule '@daily' make",
+        completes="standing",
     ),
     Command(
         name="/approve", usage="/approve [ID]", run=approve, completes="proposed",

@@ -15,6 +15,13 @@ WIDEST = 100  # columns; longer lines are hard to read
 NARROW = 60  # below that, explanations go under what they explain
 
 
+MANY = 30  # options
+TIMES = ("at", "after", "hold", "keep_on", "preview")
+LIMITS = (
+    "timeout", "idle", "on_idle", "grace", "retries", "on_loss", "memory", "cpu", "processes", "nice",
+    "output", "budget",
+)  # fmt: skip
+
 EVERY_DAY = (
     ("run make test", "start a command in the background"),
     ("run --every 1h make", "start it every hour; --at 18:30, --cron, --after ID"),
@@ -95,11 +102,28 @@ def verb_help(verb: Verb, look: Look) -> str:
     if verb.operands:
         rows = [(str(operand), operand.help) for operand in verb.operands]
         lines += ["", look.paint("Operands:", "bold"), *_rows(rows, look)]
-    rows = [(spelled(option), explained(option)) for option in (*verb.options, HELP)]
-    lines += ["", look.paint("Options:", "bold"), *_rows(rows, look)]
+    for title, options in _sections((*verb.options, HELP)):
+        rows = [(spelled(option), explained(option)) for option in options]
+        lines += ["", look.paint(f"{title}:", "bold"), *_rows(rows, look)]
     if verb.examples:
         lines += ["", look.paint("Examples:", "bold"), *_examples(verb, look)]
     return "\n".join(lines)
+
+
+def _sections(options: Sequence[Option]) -> Iterator[tuple[str, list[Option]]]:
+    """Split the options of a verb that has many; few are one section."""
+    from errands.model.options.table import BY_NAME
+
+    def section(option: Option) -> str:
+        known = BY_NAME.get(option.name)
+        if option.name in TIMES or (known is not None and known.group == "recurring"):
+            return "Later, repeatedly or on an event"
+        return "Limits and retries" if option.name in LIMITS else "Options"
+
+    names = {option: section(option) if len(options) > MANY else "Options" for option in options}
+    for title in ("Options", "Later, repeatedly or on an event", "Limits and retries"):
+        if found := [option for option in options if names[option] == title]:
+            yield title, found
 
 
 def _labelled(label: str, texts: Sequence[str], look: Look) -> list[str]:

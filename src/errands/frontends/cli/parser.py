@@ -333,9 +333,8 @@ def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
     left = list(words)
     for operand in verb.operands:
         if not left and not operand.optional:
-            raise Usage(
-                f"{verb.name} needs {operand.metavar}, {operand.help}; see errands {verb.name} --help"
-            )
+            what = f": {', '.join(operand.choices)}" if operand.choices else f", {operand.help}"
+            raise Usage(f"{verb.name} needs {operand.metavar}{what}; see errands {verb.name} --help")
         if operand.repeat:
             values[operand.name], left = tuple(left), []
             continue

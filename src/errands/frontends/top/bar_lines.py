@@ -22,13 +22,15 @@ def home_name(path: str) -> str:
 
 def count_line(facts: NowFacts, columns: int) -> Line:
     """Count what waits, runs and has failed."""
+    is_roomy = columns >= ROOMY
+    gap = (" · " if is_roomy else " ", "dim")
     line: Line = []
     if facts.waiting:
-        who = " for you" if columns >= ROOMY else ""
-        line += [(f"{len(facts.waiting)} waiting{who}", "magenta"), (" · ", "dim")]
-    line += [(f"{len(facts.running)} running", "cyan" if facts.running else "dim"), (" · ", "dim")]
+        who = " for you" if is_roomy else ""
+        line += [(f"{len(facts.waiting)} waiting{who}", "magenta"), gap]
+    line += [(f"{len(facts.running)} running", "cyan" if facts.running else "dim"), gap]
     if facts.failed:
-        line += [(f"{len(facts.failed)} failed", "red"), (" · ", "dim")]
+        line += [(f"{len(facts.failed)} failed", "red"), gap]
     return line
 
 
@@ -45,12 +47,15 @@ def view_line(shown: str, columns: int) -> tuple[Line, list[tuple[int, int, str]
     return line, names
 
 
-def filter_line(wanted: str, shown: int, total: int, selected: int) -> Line:
+def filter_line(wanted: str, shown: int, total: int, selected: int, columns: int) -> Line:
     """Say how many tasks are listed and selected, and which filter leaves the others out."""
-    line: Line = [(f"{plural(selected, 'task')} selected · ", "yellow")] if selected else []
+    if selected and not wanted:
+        noun = " tasks" if columns >= ROOMY else ""
+        return [(f"{selected:,} of {total:,}{noun} selected", "yellow")]
+    line: Line = [(f"{selected:,} selected · ", "yellow")] if selected else []
     if wanted:
         return [*line, (f"/{safe(wanted)} · ", "cyan"), (f"{shown:,} of {total:,}", "dim")]
-    return [*line, (f"{total:,}", "dim")]
+    return [(plural(total, "task"), "dim")]
 
 
 def key_line(actions: Sequence[str], columns: int = 1000) -> Line:

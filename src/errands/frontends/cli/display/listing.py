@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 USUAL = 20  # rows
+TIGHT = 20  # columns; a detail in less room is said in two or three words
 FEWEST = 5  # rows for pending tasks, and at least for those that ended
 EVERY_STATE = tuple(dict.fromkeys((*OPEN, *ENDED, *STANDING, "done", "rejected")))
 COLUMNS = {
@@ -211,8 +212,11 @@ def _in_short(text: str, room: int) -> str:
     if text.startswith("held until errands release"):
         text = "until errands release"
     if text.startswith("waiting for approval"):
-        text = "waiting for approval" if room >= 20 else "needs approval"
-    return text
+        text = "waiting for approval"
+    if width(text) <= room or room >= TIGHT:
+        return text
+    # The state stands before it: "pending", "for lane gpu". The first part is worth more than half of two.
+    return text.removeprefix("waiting ").partition(" · ")[0]
 
 
 def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:

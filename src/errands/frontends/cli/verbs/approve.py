@@ -136,7 +136,7 @@ VERBS = (
     ),
     Verb(
         name="reject",
-        summary="reject a waiting task, which does not start",
+        summary="reject a waiting task; it will not start",
         run=reject,
         details="Rejected tasks are kept for a while: errands ls --state rejected. Until they are removed, "
         "a person can still approve them, which starts them.",

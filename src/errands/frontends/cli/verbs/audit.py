@@ -24,9 +24,9 @@ COLUMNS = (
     Column(title="ASKED", drop=3),
     Column(title="TASK", flex=2, least=12),
     Column(title="ANSWER"),
-    Column(title="BY", flex=2, least=6, drop=2),
+    Column(title="BY", flex=2, least=11, drop=2),
     Column(title="FROM", drop=5),
-    Column(title="THEN", flex=1, drop=4),
+    Column(title="THEN", flex=1, least=9, drop=4),
     Column(title="COMMAND", flex=1, least=12),
 )
 ALWAYS_COLUMNS = (

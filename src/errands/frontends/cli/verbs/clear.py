@@ -25,7 +25,7 @@ def clear(context: Context, arguments: Arguments) -> int:
     if sweeping and arguments.id:
         raise Usage("give either ids, or --all, --failed, --state, --owner or --older")
     if not sweeping and not arguments.id and arguments.batch is None:
-        raise Usage("clear needs to know what: give ids, --batch, --failed, --older or --all")
+        raise Usage("say what to remove: ids, --batch, --failed, --older or --all")
     ids = _swept(context, arguments) if sweeping else chosen(context, arguments)
     removed = context.engine.clear(ids) if ids else []
     if arguments.json:

@@ -46,7 +46,7 @@ def check(context: Context, arguments: Arguments) -> int:
     else:
         _, problems = config.inspect(context.cwd, context.environ, thorough=True)
         found = list(problems)
-        checked = ", ".join(_sources(context))
+        checked = " and ".join(_sources(context))
     warnings = [] if arguments.file is not None else list(config.strangers(context.environ))
     if arguments.json:
         for problem in found:
@@ -63,7 +63,7 @@ def check(context: Context, arguments: Arguments) -> int:
         context.say(f"{plural(len(found), 'problem')} in {where}")
         return 1
     verdict = f"no errors, {plural(len(warnings), 'warning')}" if warnings else "no problems"
-    context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {checked}: {verdict}")
+    context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {verdict} in {checked}")
     return 0
 
 
@@ -75,9 +75,8 @@ def _sources(context: Context) -> Iterator[str]:
         yield user
     if project is not None:
         yield project
-    elif not os.path.isfile(user):
-        yield "no configuration file"
-    yield "environment"
+    is_alone = project is None and not os.path.isfile(user)
+    yield "the environment" + (" (there is no configuration file)" if is_alone else "")
 
 
 def _problem(problem: config.Problem, level: str) -> dict[str, str]:

@@ -63,7 +63,7 @@ def move(context: Context, arguments: Arguments) -> int:
         context.print_view(view, place=place)
     elif view.id in order:
         place = order.index(view.id) + 1
-        context.say(f"moved {view.id}: {place} of {len(order)} in lane {view.lane}")
+        context.say(f"moved {view.id}: now {place} of {len(order)} in lane {view.lane}")
     else:
         context.say(f"{view.id} has already started  ({context.look.command('show')} {view.id})")
     return 0
@@ -99,6 +99,7 @@ def edit(context: Context, arguments: Arguments) -> int:
     elif arguments.quiet:
         context.say(view.id)
     else:
+        view = context.engine.get(view.id)  # which tasks it waits for
         context.say(f"edited {view.id}{_edited(view)}  ({context.look.command('show')} {view.id})")
     return 0
 

@@ -240,4 +240,7 @@ class TaskView(Container):
                 said = f"run {self.run.rpartition('.')[2]} of {self.subject.latest.number} · {said}"
         elif self.part == "question":
             said = self.question.status
+            if at + len(said) > self.size.width:
+                left, names = [(" question ", "reverse"), (" ", "")], []
+                said = said.removeprefix("Start it? ")
         self._parts.set_line(left, [(said, "dim")], names)

@@ -14,7 +14,7 @@ from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
-from errands.model.view import plain_value
+from errands.model.view import View, plain_value
 from errands.ports.store import Query
 from errands.text import plural
 
@@ -41,9 +41,8 @@ def overview(call: Call) -> Answer:
     asked = engine.answerable()
     waiting_ids = {view.id for view in asked}
     pending, _ = engine.next_pending(limit=_NEXT)
-    failed = engine.list(Query(states=("failed",), since=failed_since, limit=_MOST, with_commands=False))
-    hour = now - timedelta(hours=1)
-    completed = engine.list(Query(states=("completed",), since=hour, limit=_LATEST, with_commands=False))
+    failed = _ended(engine, "failed", since=failed_since)
+    completed = _ended(engine, "completed", since=now - timedelta(hours=1))[:_LATEST]
     return {
         "now": plain_value(now),
         "counts": counts(engine),
@@ -60,6 +59,12 @@ def overview(call: Call) -> Answer:
         "in_fleet": os.path.exists(engine.home.fleet),
         "daemon": daemon_facts(engine, is_live=engine.bell.is_answered()),
     }
+
+
+def _ended(engine: Engine, state: str, *, since: datetime) -> list[View]:
+    """Return the tasks that ended so since a time, what ended last first."""
+    found = engine.list(Query(states=(state,), since=since, limit=_MOST, with_commands=False))
+    return sorted(found, key=lambda view: view.latest.completed_at or view.updated_at, reverse=True)
 
 
 def _coming(engine: Engine) -> list[dict[str, Any]]:

@@ -67,6 +67,9 @@ export function isLong(question) {
   return lines.reduce((sum, each) => sum + Math.ceil((each.length || 1) / columns), 0) > WHOLE;
 }
 
+// Beside who asked, the bare word would pass for the reason that they gave.
+const LABELS = { because: "why Errands asks" };
+
 const Asking = ({ question }) =>
   html`<p class="muted">asked ${ago(question.asked_at)} by ${question.said.asked_by} · expires ${until(question.expires_at)}</p>`;
 
@@ -80,7 +83,7 @@ export function QuestionInShort({ question }) {
     <header><h3><${TaskLink} id=${question.task} /></h3></header>
     <p class="question-title">${question.said.title}</p><${Asking} question=${question} />
     <pre class="beginning">${lines.slice(0, BEGINNING).join("\n").slice(0, 400)}</pre>
-    ${because && html`<p class=${question.lasting ? "bad" : ""}>${because.value.slice(0, 400)}</p>`}
+    ${because && html`<p class=${question.lasting ? "bad" : ""}>${LABELS.because}: ${because.value.slice(0, 400)}</p>`}
     <p><${Link} class="button" to=${`/ask/${question.id}`}>Read all of it and answer<//></p>
   </article>`;
 }
@@ -146,7 +149,7 @@ export function Question({ question, onAnswered, title = true, me, alone = false
     <dl class="whole">
       ${question.facts.map(
         (fact, index) =>
-          html`<div key=${index} class=${fact.name === "because" && question.lasting ? "bad" : ""}><dt>${fact.name || html`<span class="hidden">continued</span>`}</dt><dd><pre>${fact.value}</pre></dd></div>`,
+          html`<div key=${index} class=${fact.name === "because" && question.lasting ? "bad" : ""}><dt>${LABELS[fact.name] ?? (fact.name || html`<span class="hidden">continued</span>`)}</dt><dd><pre>${fact.value}</pre></dd></div>`,
       )}
     </dl>
     <div ref=${end} class="question-end" aria-hidden="true"></div>

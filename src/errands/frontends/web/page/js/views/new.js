@@ -33,12 +33,16 @@ function meant(option, value) {
   return String(value);
 }
 
+/** Whether a duration is a bare number: for the server that many seconds, for a person anything. @param {any} option @param {any} value */
+const lacksUnit = (option, value) => option.type === "duration" && /^\s*[1-9]\d*\s*$/.test(value ?? "");
+
 /** @param {string} text */
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 function Field({ option, value, onInput, choices = null }) {
   const id = `option-${option.name}`;
   const [label, hint] = words(option);
+  const bare = lacksUnit(option, value) && value.trim();
   const offered = choices ?? option.choices;
   const shared = {
     id,
@@ -54,9 +58,9 @@ function Field({ option, value, onInput, choices = null }) {
           ? html`<select ...${shared} value=${value || ""}><option value="">${option.default ? `as configured (${option.default})` : "–"}</option>${offered.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`
           : isLong
             ? html`<textarea rows="2" ...${shared} value=${value || ""} placeholder=${MAPS.includes(option.type) ? "NAME=VALUE, one on a line" : "one on a line"}></textarea>`
-            : html`<input ...${shared} value=${value || ""} autocomplete="off" />`
+            : html`<input ...${shared} value=${value || ""} autocomplete="off" aria-invalid=${bare ? "true" : null} />`
     }
-    <small id="${id}-help" class="muted">${hint}</small></div>`;
+    <small id="${id}-help" class=${bare ? "bad" : "muted"}>${bare ? `${bare} what? Write ${bare}s, ${bare}m, ${bare}h or ${bare}d.` : hint}</small></div>`;
 }
 
 function Form({ options, first }) {
@@ -76,7 +80,8 @@ function Form({ options, first }) {
       fields.map((each) => [each.name, meant(each, values[each.name])]).filter(([, value]) => value !== undefined),
     ),
   });
-  const written = text.trim() ? JSON.stringify(body()) : "";
+  const isUnclear = fields.some((each) => lacksUnit(each, values[each.name]));
+  const written = text.trim() && !isUnclear ? JSON.stringify(body()) : "";
   useEffect(() => {
     setError(null);
     if (!written) {
@@ -101,7 +106,7 @@ function Form({ options, first }) {
   }, [written]);
   const start = async (event) => {
     event.preventDefault();
-    if (busy || !text.trim()) return;
+    if (busy || !text.trim() || isUnclear) return;
     setBusy(true);
     setError(null);
     try {
@@ -145,7 +150,7 @@ function Form({ options, first }) {
     <${Refused} error=${error} />
     <div class="fields">${usual.map(field)}</div>
     ${rare.map(([title, options]) => html`<details key=${title}><summary>${title}</summary><div class="fields">${options.map(field)}</div></details>`)}
-    <div class="buttons stick"><button class="first" disabled=${busy || !text.trim()}>${judged?.starts === false ? "Ask for approval" : values.every || values.cron || values.on ? "Schedule" : "Start"}</button><span class="muted">Ctrl+Enter</span></div>
+    <div class="buttons stick"><button class="first" disabled=${busy || !text.trim() || isUnclear}>${judged?.starts === false ? "Ask for approval" : values.every || values.cron || values.on ? "Schedule" : "Start"}</button><span class="muted">Ctrl+Enter</span></div>
   </form>`;
 }
 
