@@ -17,6 +17,8 @@ from errands.model.errors import FleetUnreachable
 from tests.hosts.fleets import HOME, Fleet, Host, placed
 from tests.postgres import DURABLE, Server, running
 
+pytestmark = pytest.mark.spec("X12")
+
 
 @pytest.fixture
 def server() -> Iterator[Server]:

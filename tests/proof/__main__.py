@@ -126,6 +126,15 @@ def prove(breakages: Iterable[Breakage], tests: dict[str, list[str]], *, at_once
     return done.verdicts
 
 
+def unmarked(breakages: Iterable[Breakage], tests: dict[str, list[str]]) -> list[str]:
+    """Name the tests that should catch a breakage and do not carry its id."""
+    return [
+        f"{each.spec} ({each.what}): tests/{each.test} does not carry {each.spec}"
+        for each in breakages
+        if not any(test.startswith(f"tests/{each.test}") for test in tests.get(each.spec, ()))
+    ]
+
+
 def _leave(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
@@ -146,8 +155,12 @@ def main() -> int:
     except StaleError as error:
         print(error, file=sys.stderr)
         return 1
+    tests = tests_by_id()
+    if problems := unmarked(breakages, tests):
+        print("\n".join(problems), file=sys.stderr)
+        return 1
     began = time.monotonic()
-    verdicts = prove(breakages, tests_by_id(), at_once=min(arguments.at_once, len(breakages)))
+    verdicts = prove(breakages, tests, at_once=min(arguments.at_once, len(breakages)))
     caught = [each for each in verdicts if not each.problem]
     survivors = sorted({each.breakage.spec for each in verdicts if each.problem})
     print(f"\n{len(caught)} of {len(breakages)} caught in {time.monotonic() - began:.0f} s", end="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.proof.__main__ import prove
+from tests.proof.__main__ import prove, unmarked
 from tests.proof.breakage import ROOT, Breakage, StaleError
 from tests.proof.breakages import all_breakages
 from tests.requirements import PLACE, read
@@ -45,6 +45,13 @@ def test_a_breakage_that_does_not_fit_says_what_to_do() -> None:
 
 TEST = "model/test_retry.py"
 WAIT = f"tests/{TEST}::test_the_wait_doubles_with_every_failure_until_there_are_no_tries_left"
+
+
+def test_a_test_that_does_not_carry_the_id_is_named_before_anything_runs() -> None:
+    wrong = Breakage("L9", "x", file="model/retry.py", old="a", new="b", test=TEST)
+
+    assert unmarked([wrong], {"L9": [WAIT]}) == []
+    assert unmarked([wrong], {"L27": [WAIT]}) == [f"L9 (x): tests/{TEST} does not carry L9"]
 
 
 @pytest.mark.timeout(240)
