@@ -267,7 +267,7 @@ async def test_an_active_schedule_is_neither_cleared_nor_expired(home: Home, clo
         clock.turn(HOUR)
         await ran(engine, task.id, 1)
         assert engine.engine.store.expired_tasks(before=clock.now() + 100 * HOUR, limit=10) == []
-        with pytest.raises(Exception, match="still live"):
+        with pytest.raises(Exception, match="has not ended; cancel it first"):
             await engine.clear(task.id)
 
 

@@ -326,13 +326,8 @@ class TopScreen(App[int]):
     def _filter(self) -> Line:
         if self.view != "tasks" or self.has_task:
             return []
-        return filter_line(
-            self.tasks.filter,
-            self.tasks.count,
-            self.tasks.total,
-            len(self.rows.selected),
-            self.size.width,
-        )
+        tasks, selected = self.tasks, len(self.rows.selected)
+        return filter_line(tasks.filter, tasks.count, tasks.total, selected, self.size.width)
 
     def offered(self) -> list[str]:
         """Return the actions for the line of keys; the application says which."""

@@ -15,7 +15,6 @@ from errands.runners.shim import program
 from errands.runners.shim.limits import Limits, NoFuse
 from errands.runners.shim.pause import Pause
 from errands.runners.shim.run_record_writer import RunRecordWriter
-from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
 from errands.runners.shim.walls import enclosed, set_aside, wall_hit
 from errands.runners.system import tree
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from errands.runners.shim.fuse import Fuse
     from errands.runners.shim.parent import Parent
     from errands.runners.shim.read_only import ReadOnly
+    from errands.runners.shim.stdin_socket import StdinSocket
 
 LEFTOVER_GRACE = 0.2
 ORPHAN_POLL = 0.1
@@ -73,8 +73,7 @@ class Run:
         self._fuse: Fuse | NoFuse = NoFuse()
         self._pause = Pause(shim.system, self.directory, shim.living)
         self._input: StdinSocket | None = None
-        self._stdin = -1
-        self._output_end = -1
+        self._stdin = self._output_end = -1
 
     def cancel(self, grace: float | None) -> None:
         """Stop the run; a second request can only shorten the grace."""
@@ -138,6 +137,8 @@ class Run:
             self._read_only = read_only
             self._env |= read_only.variables
         if launch["input"] != "none":
+            from errands.runners.shim.stdin_socket import StdinSocket  # few runs have input
+
             self._input = StdinSocket(self.directory, self._shim.poll, is_terminal=launch["input"] == "pty")
         if self._input is not None and launch["input"] == "pipe":
             self._stdin, into = os.pipe()
