@@ -184,6 +184,10 @@ async def test_a_numbered_piece_counts_once_however_often_and_incompletely_it_is
     assert await log.send_numbered(directory, 3, b"", eof=True) == ""
     refused = await log.send_numbered(directory, 4, b"third\n", eof=False)
 
-    assert refused in ("the run's input was ended", "the run is over, so it takes no input")
+    assert refused in (  # it is about to end, or has ended
+        "the run's input was ended",
+        "the run ended before it took all of it",
+        "the run is over, so it takes no input",
+    )
     assert (await stage.ended(run)).code == 0
     assert stage.output(run) == b"ready\nfirst one\nsecond\nend\n"
