@@ -27,7 +27,13 @@ import pytest
 # Durability costs time, so only the tests that crash a server ask for it.
 QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
-SETTINGS = {"max_connections": "200", "shared_buffers": "32MB", "log_line_prefix": "%m [%p] %u@%d "}
+# A server that stops waits for those who connect at that moment and say nothing: not for a whole minute.
+SETTINGS = {
+    "max_connections": "200",
+    "shared_buffers": "32MB",
+    "log_line_prefix": "%m [%p] %u@%d ",
+    "authentication_timeout": "5s",
+}
 LIMIT = 60.0  # seconds for a server to start or to stop, on a machine that is busy with other tests
 
 Stop = Literal["smart", "fast", "crash"]
@@ -91,8 +97,7 @@ class Server:
     def start(self) -> None:
         """Start the server, and wait until it answers."""
         assert self._process is None, "it runs already"
-        options = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
-        command = [str(self._bin / "postgres"), "-D", str(self.data), *options]
+        command = [str(self._bin / "postgres"), "-D", str(self.data), *_options(self._settings)]
         if shutil.which("setpriv"):
             command = ["setpriv", "--pdeathsig", "INT", *command]
         user = self._as
@@ -128,10 +133,11 @@ class Server:
     def fork_history(self) -> None:
         """Restart as a server that was promoted: the same data on a new timeline."""
         self.stop()
-        self._start_promoted()
+        self._promote(self.data)
+        self.start()
 
     def back_up(self) -> None:
-        """Copy the data as it is now, for `fail_over`."""
+        """Copy the data as it is now, for `fail_over`, and promote the copy, which takes a while."""
         shutil.rmtree(self._copy, ignore_errors=True)
         self._run(
             "pg_basebackup",
@@ -146,33 +152,34 @@ class Server:
             "-c",
             "fast",
         )
+        self._promote(self._copy)
 
-    def fail_over(self) -> None:
-        """Crash, and go on from the last copy, as when a standby that lagged behind is promoted."""
+    def fail_over(self) -> float:
+        """Crash, and go on from the last copy, as when a standby that lagged behind is promoted.
+
+        Return for how many seconds no server answered.
+        """
+        began, old = time.monotonic(), self.folder / "old"
         self.stop("crash")
-        shutil.rmtree(self.data)
+        os.rename(self.data, old)
         os.rename(self._copy, self.data)
-        self._start_promoted()
+        self.start()
+        away = time.monotonic() - began
+        shutil.rmtree(old)
+        return away
 
     @property
     def _copy(self) -> Path:
         return self.folder / "copy"
 
-    def _start_promoted(self) -> None:
-        marker = self.data / "recovery.signal"
+    def _promote(self, data: Path) -> None:
+        """Begin a new timeline in the data of a server that does not run."""
+        marker = data / "recovery.signal"
         marker.touch()
         if self._as:
             os.chown(marker, self._as["user"], self._as["group"])
-        before = self._settings
-        self._settings = before | {"restore_command": "false"}
-        try:
-            self.start()
-        finally:
-            self._settings = before
-        limit = time.monotonic() + LIMIT
-        while self.execute("select pg_is_in_recovery()")[0][0]:
-            assert time.monotonic() < limit, self.log[-2000:]
-            time.sleep(0.02)
+        options = _options(self._settings | {"restore_command": "false"})
+        self._run("postgres", "--single", "-D", data, *options, "postgres")
 
     def execute(self, sql: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run statements as the superuser, over the socket, and return the rows of the last one."""
@@ -211,9 +218,14 @@ class Server:
 
     def _run(self, program: str, *words: str | Path) -> None:
         done = subprocess.run(
-            [str(self._bin / program), *map(str, words)], cwd=self.folder, capture_output=True, **self._as
-        )
+            [str(self._bin / program), *map(str, words)],
+            cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, **self._as,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr.decode(errors="replace")
+
+
+def _options(settings: dict[str, str]) -> list[str]:
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
 
 @functools.cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing
+
 import pytest
 
 from errands.ports.fleet import Orders
@@ -74,7 +77,7 @@ async def test_a_pause_is_an_order_until_it_is_over(fleet: Fleet, host: Host) ->
     assert await host.finish(number, code=0)
     assert (await orders_of(host)).pauses == ()
     await fleet.fleet.pause(HOME, "a", wanted=True)  # too late
-    assert fleet.sql("select wanted from fleet.pauses") == [(False,)]
+    assert fleet.sql("select paused from fleet.runs") == [(False,)]
 
 
 @pytest.mark.spec("L28", "X12")
@@ -108,3 +111,89 @@ async def test_a_paused_run_that_no_host_has_is_cancelled(fleet: Fleet, host: Ho
 
     assert (await fleet.look("a")).state == "ended"
     assert fleet.lanes_are_right()
+
+
+@pytest.mark.spec("L28", "X12")
+async def test_a_paused_run_leaves_its_slot_and_its_lane_to_others(fleet: Fleet) -> None:
+    await fleet.fleet.set_lane("default", 1)
+    host = await fleet.host("build1", slots=1)
+    number = await fleet.fleet.offer(placed("a"))
+    other = await fleet.fleet.offer(placed("b"))
+    assert [each.number for each in await host.take_next()] == [number]
+    assert await host.take_next(known=[number]) == []
+
+    await fleet.fleet.pause(HOME, "a", wanted=True)
+
+    assert [(each.running, each.waiting) for each in await fleet.fleet.lanes()] == [(1, 0)]  # b is offered
+    assert [each.number for each in await host.take_next(known=[number])] == [other]
+    assert [each.running for each in await fleet.fleet.hosts()] == [1]
+    assert fleet.lanes_are_right()
+    # It goes on at once, whether there is room or not.
+    await fleet.fleet.pause(HOME, "a", wanted=False)
+    assert [each.running for each in await fleet.fleet.hosts()] == [2]
+    assert fleet.sql("select used from fleet.lanes") == [(2,)]
+    third = await fleet.fleet.offer(placed("c"))
+    assert await host.finish(number)
+    assert await host.take_next(known=[other]) == []
+    assert await host.finish(other)
+    assert [each.number for each in await host.take_next()] == [third]
+    assert fleet.lanes_are_right()
+
+
+@pytest.mark.spec("L28", "X12")
+@pytest.mark.parametrize("end", ["finish", "lose", "give up", "cancel"])
+async def test_a_paused_run_that_ends_has_left_its_lane_before(fleet: Fleet, end: str) -> None:
+    await fleet.fleet.set_lane("default", 3)
+    host = await fleet.host("build1")
+    number = await fleet.fleet.offer(placed("a"))
+    assert await host.take(number)
+    await fleet.fleet.pause(HOME, "a", wanted=True)
+
+    match end:
+        case "finish":
+            assert await host.finish(number)
+        case "lose":
+            assert await host.lose(number)
+        case "give up":
+            await host.fleet.leave(host.id, host.epoch)
+        case _:
+            await fleet.fleet.cancel(HOME, "a", grace=1)
+            assert await host.finish(number, stop="cancel")
+
+    assert (await fleet.look("a")).state == "ended"
+    assert fleet.sql("select used from fleet.lanes") == [(0,)]
+
+
+@pytest.mark.spec("L28", "X12")
+@pytest.mark.parametrize("is_given_up", [True, False])
+async def test_a_paused_run_whose_host_is_lost_waits_until_it_is_to_go_on(
+    fleet: Fleet, is_given_up: bool
+) -> None:
+    await fleet.fleet.set_lane("default", 3)
+    host, other = await fleet.host("build1"), await fleet.host("other")
+    number = await fleet.fleet.offer(placed("a", policy="again"))
+    assert await host.take_next()
+    await fleet.fleet.pause(HOME, "a", wanted=True)
+
+    if is_given_up:
+        await host.fleet.leave(host.id, host.epoch)
+    else:
+        assert await host.lose(number)
+
+    assert await other.take_next() == []
+    assert fleet.lanes_are_right()
+    await fleet.fleet.pause(HOME, "a", wanted=False)
+    assert [(each.number, each.attempt) for each in await other.take_next()] == [(number, 2)]
+    assert fleet.lanes_are_right()
+
+
+@pytest.mark.spec("L28", "X12")
+async def test_a_host_takes_more_as_soon_as_it_knows_of_a_pause(fleet: Fleet) -> None:
+    host = await fleet.host("build1", slots=1)
+    number, other = await fleet.fleet.offer(placed("a")), await fleet.fleet.offer(placed("b"))
+    async with aclosing(host.fleet.taken(host=host.facts)) as runs:  # type: ignore[type-var]
+        assert (await anext(runs)).number == number
+        await fleet.fleet.pause(HOME, "a", wanted=True)
+        await host.renew()
+
+        assert (await asyncio.wait_for(anext(runs), 60)).number == other

@@ -17,7 +17,7 @@ from errands.model.errors import FleetUnreachable
 from tests.hosts.fleets import HOME, Fleet, Host, placed
 from tests.postgres import DURABLE, Server, running
 
-pytestmark = pytest.mark.spec("X12")
+pytestmark = [pytest.mark.spec("X12"), pytest.mark.postgres]
 
 
 @pytest.fixture

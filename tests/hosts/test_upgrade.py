@@ -16,7 +16,7 @@ from errands.hosts import schema
 from errands.hosts.fleet import PostgresFleet
 from errands.model.errors import FleetError, FleetTooNew
 from errands.ports.fleet import Reply
-from tests.hosts.fleets import HOME, Fleet, Host, facts
+from tests.hosts.fleets import HOME, Fleet, Host, facts, placed
 from tests.postgres import Server
 
 pytestmark = pytest.mark.spec("X12", "L20")
@@ -173,6 +173,25 @@ async def test_work_goes_on_after_an_upgrade(old: Fleet) -> None:
     assert await old.fleet.requests(HOME) == []
 
 
+async def test_what_was_paused_before_an_upgrade_leaves_its_lane(fleet: Fleet) -> None:
+    await fleet.fleet.set_lane("default", 1)
+    host = await fleet.host()
+    number = await fleet.fleet.offer(placed("a"))
+    assert await host.take(number)
+    await fleet.fleet.pause(HOME, "a", wanted=True)
+    # As version 3 had it.
+    fleet.sql("alter table fleet.pauses add wanted boolean; update fleet.pauses set wanted = true")
+    fleet.sql("alter table fleet.runs drop paused")
+    fleet.sql("update fleet.lanes set used = 1; update fleet.clock set version = 3")
+
+    await fleet.connect().open()
+
+    assert fleet.sql("select paused from fleet.runs") == [(True,)]
+    assert fleet.lanes_are_right()
+    assert await host.finish(number)
+    assert fleet.lanes_are_right()
+
+
 async def test_a_host_that_was_given_up_before_an_upgrade_is_refused_after_it(old: Fleet) -> None:
     await old.fleet.open()
 
@@ -191,7 +210,7 @@ async def test_a_role_of_hosts_may_call_what_is_new(old: Fleet, postgres: Server
     old.sql("select fleet.grant_host('small')")
     url = postgres.url(old.name, user="small")
     other = PostgresFleet(url)
-    with pytest.raises(FleetError, match=r"may not upgrade .* from version 1 to 3; let the owner"):
+    with pytest.raises(FleetError, match=r"may not upgrade .* from version 1 to 4; let the owner"):
         await other.open()
 
     await old.fleet.open()
@@ -209,7 +228,7 @@ async def test_a_host_of_the_old_version_is_refused_after_an_upgrade(
     await old.fleet.open()
     monkeypatch.setattr(schema, "VERSION", 1)
 
-    with pytest.raises(FleetTooNew, match=r"tables of version 3.*version 1; upgrade Errands on this host"):
+    with pytest.raises(FleetTooNew, match=r"tables of version 4.*version 1; upgrade Errands on this host"):
         await old.connect().open()
 
 

@@ -21,7 +21,7 @@ LEASE, SLACK, QUIET, STEADY = 30.0, 10.0, 40.0, 30.0
 FUSE = 18.0 + 5.0  # seconds after its last renewal in which a host has ended all runs of the fleet by itself
 NAMES = ("one", "two", "three")
 WIDTH = 2
-ACTS = ["offer", *["take"] * 3, "next", *["finish"] * 2, "wrong", "renew", "reap", "cancel"]
+ACTS = ["offer", *["take"] * 3, "next", *["finish"] * 2, "wrong", "renew", "reap", "cancel", "pause"]
 
 
 @dataclass(eq=False)
@@ -170,6 +170,10 @@ class World:
                 key = self.fleet.sql(f"select key from fleet.runs where number = {number}")
                 if key:
                     await self.fleet.fleet.cancel(HOME, key[0][0], grace=1)
+            case "pause":
+                key = self.fleet.sql(f"select key from fleet.runs where number = {number}")
+                if key:
+                    await self.fleet.fleet.pause(HOME, key[0][0], wanted=self.random.random() < 0.4)
             case _:
                 pass
 
@@ -241,8 +245,12 @@ class World:
 
     async def check(self) -> None:
         assert self.fleet.lanes_are_right(), "the counts of lanes or hosts are wrong"
-        ((used,),) = self.fleet.sql("select used from fleet.lanes")
-        assert used <= WIDTH, "a lane is too wide"
+        # What was paused goes on whether there is room or not.
+        ((used, continued),) = self.fleet.sql(
+            "select used, (select count(*) from fleet.pauses join fleet.runs using (number) where not paused)"
+            " from fleet.lanes"
+        )
+        assert used <= WIDTH + continued, "a lane is too wide"
         holders: dict[int, list[str]] = {}
         for process in (*self.current.values(), *self.frozen):
             if self.now - process.asked <= FUSE:

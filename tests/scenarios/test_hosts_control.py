@@ -24,6 +24,12 @@ def state_of(marker: str) -> str:
     return ""
 
 
+@pytest.fixture(scope="module")
+def desk(fleet: TestFleet, laptop: FleetHome, big: FleetHome) -> FleetHome:
+    """A third home, which neither has the tasks nor runs them."""
+    return fleet.add("desk", "--slots", "0")
+
+
 @pytest.mark.spec("L24")
 def test_input_reaches_the_task_in_order_and_once_whatever_dies(laptop: FleetHome, big: FleetHome) -> None:
     task = laptop.submit("big", "echo ready; cat", "--stdin")
@@ -89,6 +95,116 @@ def test_a_task_is_paused_on_its_host_and_goes_on(laptop: FleetHome, big: FleetH
 
     laptop.say("cancel", task)
     assert laptop.until(task, "cancelled")["runs_on"] == "big"
+
+
+@pytest.mark.spec("L24", "L21")
+def test_a_third_home_sends_input_in_order_and_once_whatever_dies(
+    laptop: FleetHome, big: FleetHome, desk: FleetHome, fleet: TestFleet
+) -> None:
+    task = laptop.submit("big", "echo ready; cat", "--stdin")
+    laptop.until(task, "running")
+
+    desk.say("send", task, "one")
+    laptop.kill_host_process()
+    desk.say("send", task, "two")
+    laptop.say("send", task, "three")
+    desk.say("send", "--eof", task, "four")
+
+    assert desk.wait(task) == 0
+    assert laptop.wait(task) == 0
+    assert laptop.say("logs", task) == "ready\none\ntwo\nthree\nfour\n"
+    over = desk.run("send", task, "five")
+    assert over.returncode != 0
+    assert "is completed; input can be sent to a running task only" in over.stderr
+    # It may be secret.
+    assert fleet.execute("select distinct body from fleet.requests where wish = 'send'") == [({},)]
+
+
+@pytest.mark.spec("L24", "L21")
+def test_a_third_home_is_told_that_a_task_takes_no_input(
+    laptop: FleetHome, big: FleetHome, desk: FleetHome
+) -> None:
+    task = laptop.submit("big", "sleep 600")
+    laptop.until(task, "running")
+
+    refused = desk.run("send", task, "hello")
+
+    desk.say("cancel", task)
+    assert refused.returncode != 0
+    assert "the run was started without input; start it with --stdin or --pty" in refused.stderr
+
+
+@pytest.mark.spec("L24", "L21")
+def test_much_input_from_a_third_home_arrives_whole(
+    laptop: FleetHome, big: FleetHome, desk: FleetHome
+) -> None:
+    task = laptop.submit("big", "wc -c", "--stdin")
+    laptop.until(task, "running")
+
+    done = subprocess.run(
+        desk.words("send", "--eof", task),
+        input=b"x" * 600_000, env=desk.environ, capture_output=True, timeout=120,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert laptop.wait(task) == 0
+    assert laptop.say("logs", task).split() == ["600000"]
+
+
+@pytest.mark.spec("L28", "L21")
+def test_a_third_home_pauses_a_task_and_lets_it_go_on(
+    laptop: FleetHome, big: FleetHome, desk: FleetHome
+) -> None:
+    task = laptop.submit("big", "echo ready; exec sleep 86398")
+    laptop.until(task, "running")
+    eventually(lambda: state_of("86398") == "S", "the command")
+
+    assert "its processes are suspended" in desk.say("pause", task)
+    assert state_of("86398") == "T"
+    assert "paused" in laptop.say("ls")
+    assert "paused" in desk.say("show", task)
+    assert "continued" in desk.say("unpause", task)
+    assert state_of("86398") == "S"
+    assert "is not paused" in desk.say("unpause", task)
+
+    desk.say("cancel", task)
+    over = desk.run("pause", task)
+    assert over.returncode != 0
+    assert "there is nothing to pause" in over.stderr
+    unknown = desk.run("pause", "nothing-like-it")
+    assert "unknown task 'nothing-like-it'" in unknown.stderr
+
+
+@pytest.mark.spec("L28", "L21")
+def test_a_third_home_holds_a_task_that_no_host_has(
+    laptop: FleetHome, desk: FleetHome, fleet: TestFleet
+) -> None:
+    task = laptop.submit("later", "echo done")
+    eventually(lambda: fleet.execute(f"select 1 from fleet.runs where task = '{task}'"), "the offer")
+
+    assert f"held {task}" in desk.say("pause", task)
+    kept = f"select 1 from fleet.runs where task = '{task}' and selector = '(paused)'"
+    eventually(lambda: fleet.execute(kept), "the fleet to know it")
+    assert f"released {task}" in desk.say("unpause", task)
+    fleet.add("later")
+
+    assert laptop.wait(task) == 0
+
+
+@pytest.mark.spec("L28")
+def test_a_paused_task_leaves_its_slot_to_others(laptop: FleetHome, fleet: TestFleet) -> None:
+    fleet.add("narrow", "--slots", "1")
+    task = laptop.submit("narrow", "echo ready; exec sleep 86397")
+    eventually(lambda: state_of("86397") == "S", "the command")
+    other = laptop.submit("narrow", "echo other")
+
+    laptop.say("pause", task)
+
+    assert laptop.wait(other) == 0
+    assert state_of("86397") == "T"
+    laptop.say("unpause", task)
+    eventually(lambda: state_of("86397") == "S", "the command to go on")
+    laptop.say("cancel", task)
 
 
 @pytest.mark.spec("L28")

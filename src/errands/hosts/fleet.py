@@ -96,6 +96,7 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
         )
         self._turns.host = (host, epoch)
         self._turns.may_take = not orders.draining and not orders.settling
+        self._turns.pause({number for number, wanted in orders.pauses if wanted})
         return orders
 
     async def drain(self, name: str, *, wanted: bool) -> bool:

@@ -14,7 +14,7 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 3
+VERSION = 4
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
@@ -46,6 +46,24 @@ _UPGRADES: dict[int, str] = {
     drop function fleet.request, fleet.requests_of, fleet.reply, fleet.reply_to;
     """,
     3: "",  # tables of its own, which `input.sql` creates
+    4: """
+    alter table fleet.requests drop constraint requests_wish_check;
+    alter table fleet.requests add
+        check (wish in ('cancel', 'approve', 'reject', 'resume', 'keep', 'send', 'pause', 'unpause'));
+    alter table fleet.runs add paused boolean not null default false;
+    do $$
+    begin
+        -- What is paused leaves its lane; before version 3 nothing was.
+        if to_regclass('fleet.pauses') is not null then
+            update fleet.runs r set paused = true from fleet.pauses p where p.number = r.number and p.wanted;
+            update fleet.lanes l set used = used - (
+                select count(*) from fleet.runs r where r.lane = l.name and r.state = 'taken' and r.paused
+            );
+            alter table fleet.pauses drop column wanted;
+        end if;
+    end
+    $$;
+    """,
 }
 _LOCK = 7203331
 

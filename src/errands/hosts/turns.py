@@ -40,13 +40,17 @@ class _End:
 
 
 class Turns:
-    """`host` and its epoch take runs while `may_take`; `has` are the numbers of those it knows it has."""
+    """`host` and its epoch take runs while `may_take`.
+
+    `has` are the numbers of those it knows it has, `paused` those among them that need no slot.
+    """
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self.host: tuple[str, int] | None = None
         self.may_take = False
         self.has: set[int] = set()
+        self.paused: set[int] = set()
         self._ends: list[_End] = []
         self._arrived: asyncio.Queue[Taken | Exception] | None = None
         self._slots = 0
@@ -88,6 +92,13 @@ class Turns:
         self.has.discard(number)
         self._look()
 
+    def pause(self, numbers: set[int]) -> None:
+        """Use the room of runs that are paused; those that were paused before and go on need theirs again."""
+        has_more = bool(numbers - self.paused)
+        self.paused = numbers
+        if has_more:
+            self._look()
+
     async def close(self) -> None:
         if self._work is not None:
             self._work.cancel()
@@ -111,7 +122,7 @@ class Turns:
     @property
     def _has_room(self) -> bool:
         """Return whether looking helps now; a host that is full looks when one of its runs has ended."""
-        return self._is_taking and len(self.has) < self._slots
+        return self._is_taking and len(self.has - self.paused) < self._slots
 
     def _start(self) -> None:
         if self._work is None:

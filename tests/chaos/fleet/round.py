@@ -35,6 +35,7 @@ DEED = str(Path(__file__).with_name("deed.sh"))
 NAMES = ("ada", "bob", "cem", "dot")
 LEASE = 6.0  # seconds; users have five times as much
 PACE = LEASE / 30
+RENEWALS = 6  # in a lease, as users have
 SETTLED = 300.0
 MOST_LOSSES = 3  # executions of one run that may be begun anew
 _ENDED = ("completed", "failed", "cancelled", "skipped")
@@ -132,8 +133,8 @@ def join(homes: list[ChaosHome], server: Server, *, lease: float = LEASE, mutant
             assert wait_until(lambda: _hosts(server) == 1, within=120), home.log
             make_steppable(server)
             server.execute(
-                f"update fleet.clock set lease = '{lease} s', renewal = '{lease / 6} s', slack = '2 s',"
-                f" quiet = '{lease + 2} s', steady = '{lease} s'",
+                f"update fleet.clock set lease = '{lease} s', renewal = '{lease / RENEWALS} s',"
+                f" slack = '2 s', quiet = '{lease + 2} s', steady = '{lease} s'",
                 database="fleet1",
             )
             break_protocol(server, mutant)

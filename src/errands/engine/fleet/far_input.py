@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from errands.model.task import Task
 
 PIECE = 256 << 10  # bytes that are sent at once; the next ones wait until the run has taken them
+OVER = "the run ended before it took all of it"
 NO_INPUT = "the run was started without input; start it with --stdin or --pty to send it some"
 
 
@@ -32,4 +33,9 @@ def sending(
         while (answer := spool.reply_to(directory, number)) is None:
             yield
         if answer:
-            raise NoInput(f"the input was not taken: {answer}")
+            raise NoInput(not_taken(answer))
+
+
+def not_taken(answer: str) -> str:
+    """Say what became of a piece of input; nothing if the run took it."""
+    return f"the input was not taken: {answer}" if answer else ""

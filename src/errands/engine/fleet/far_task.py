@@ -69,6 +69,11 @@ def word(run: FoundRun) -> str:
     return state_of(run.outcome, is_taken=run.state == "taken")
 
 
+def is_paused(run: FoundRun) -> bool:
+    """Return whether the processes of a run are suspended, as its host says."""
+    return run.outcome is None and bool(run.view.get("paused"))
+
+
 def error_of(run: FoundRun) -> str:
     """Return why a run failed; the empty text if it did not."""
     if run.outcome is None or "ask" in run.outcome:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.fleet import Fleet, PlacedView
+    from errands.ports.fleet import Fleet, PlacedView, Request
     from errands.ports.fleet.membership import Membership
 
     class Mirror(Protocol):
@@ -75,6 +75,7 @@ class HomeSide:
         self._mirrors: dict[tuple[str, int], Mirror] = {}
         self._followed: dict[int, float] = {}
         self._next_requests = 0.0
+        self._requests_under_way: list[Request] = []
         self._agents = AgentMirror(engine, fleet)
 
     @property
@@ -91,7 +92,7 @@ class HomeSide:
 
     async def work(self) -> None:
         """Offer what was claimed, pass on what is cancelled, and record what the fleet knows."""
-        await self._answer_requests()
+        await self._look_for_requests()
         running = {key_of(run): (task, run) for task, run in self._engine.running() if task.host}
         paused = set(self._engine.store.paused_runs()) if running else set()
         for key, (task, run) in running.items():
@@ -123,6 +124,7 @@ class HomeSide:
                     continued.append(view.key)
             else:
                 await self._fleet.cancel(self._me.id, view.key, grace=ABANDONED_GRACE)
+        await self._answer_requests(self._requests_under_way)
         if recorded:
             await self._fleet.acknowledge(self._me.id, recorded, continued=continued)
         self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
@@ -135,14 +137,22 @@ class HomeSide:
         except NotFound:
             return False
 
-    async def _answer_requests(self) -> None:
+    async def _look_for_requests(self) -> None:
         """Do what other homes want done with tasks that are placed; rarely, because it costs a question."""
         now = self._engine.clock.monotonic()
         if now < self._next_requests:
             return
-        for request in await self._fleet.requests(self._me.id):
-            await self._fleet.reply(self._me.id, request.number, carry_out(self._engine, request))
+        await self._answer_requests(await self._fleet.requests(self._me.id))
         self._next_requests = now + REQUESTS
+
+    async def _answer_requests(self, requests: list[Request]) -> None:
+        self._requests_under_way = []
+        for request in requests:
+            reply = carry_out(self._engine, request)
+            if reply is None:
+                self._requests_under_way.append(request)
+            else:
+                await self._fleet.reply(self._me.id, request.number, reply)
 
     async def _tell_pause(self, key: str, run: Run, *, wanted: bool) -> None:
         """Let the fleet know that a run is to be paused, or to go on; of most there is nothing to tell."""

@@ -110,11 +110,9 @@ class HostSide:
         guest = self._guests.get(number)
         if guest is None or not guest.task_id or guest.pause == wanted:
             return
+        act = self._engine.queue.pause if wanted else self._engine.queue.unpause
         try:
-            if wanted:
-                self._engine.queue.pause(guest.task_id, by=f"{FLEET} {guest.body['from']}")
-            else:
-                self._engine.queue.unpause(guest.task_id)
+            act(guest.task_id, by=f"{FLEET} {guest.body['from']}")
         except (IllegalMove, NotFound):
             pass  # it is about to end
         guest.pause = wanted

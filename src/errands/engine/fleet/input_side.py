@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from errands.engine.fleet.far_input import OVER
 from errands.ports.fleet import spool
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.ports.fleet import Fleet, PlacedView
-
-OVER = "the run ended before it took all of it"
 
 
 class InputSide:

@@ -5,14 +5,16 @@ Each can come twice, because a reply can be lost: it counts once all the same.
 
 from __future__ import annotations
 
+import binascii
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet.placed_run import directory, own_environ
+from errands.engine.fleet.far_input import NO_INPUT, OVER, not_taken
+from errands.engine.fleet.placed_run import directory, own_environ, takes_input
 from errands.model.approval import FLEET, KEPT
-from errands.model.errors import Drifted, ErrandsError, IllegalMove, NotAPerson, StoreError
+from errands.model.errors import Drifted, ErrandsError, IllegalMove, NoInput, NotAPerson, StoreError
 from errands.model.options.template import from_text
 from errands.model.record import evolve
-from errands.ports.fleet import Reply, placement
+from errands.ports.fleet import Reply, placement, spool
 
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     from errands.ports.fleet import Request
 
 
-def carry_out(engine: Engine, request: Request) -> Reply:
-    """Do what another home asks for."""
+def carry_out(engine: Engine, request: Request) -> Reply | None:
+    """Do what another home asks for; None: it is under way, so call this again later."""
     try:
         if request.wish == "keep":
             return Reply(result=_keep(engine, request).id)
@@ -37,6 +39,10 @@ def carry_out(engine: Engine, request: Request) -> Reply:
                 engine.cancel([task.id], by=f"{FLEET} {request.author}")
             case "approve" | "reject":
                 _answer(engine, task, request)
+            case "send":
+                return _send(engine, task, request)
+            case "pause" | "unpause":
+                return Reply(result=_pause(engine, task, request))
             case "resume":
                 key = f"{FLEET}:{request.token}"
                 return Reply(
@@ -68,6 +74,35 @@ def _keep(engine: Engine, request: Request) -> View:
         return engine.submit(draft)
     except NotAPerson:  # this daemon was started inside a run
         return engine.submit(evolve(draft, consent="none"))
+
+
+def _send(engine: Engine, task: Task, request: Request) -> Reply | None:
+    """Send input to the run that was meant; answer when that has taken it, or has ended."""
+    said, view = request.body, engine.summaries([task.id])[0]
+    run_id, content = str(said["run"]), binascii.a2b_base64(said["content"])
+    where = engine.home.run(run_id)
+    if not takes_input(task):
+        raise NoInput(NO_INPUT)
+    if not spool.was_put(where, request.token) and (view.latest.id, view.latest.state) != (run_id, "running"):
+        raise IllegalMove(f"task {view.id} is {view.state}; input can be sent to a running task only")
+    number = spool.put_once(where, request.token, content, is_last=bool(said["eof"]))
+    answer = spool.reply_to(where, number)
+    if answer is None and view.latest.id == run_id and view.is_live:
+        return None
+    return Reply(refusal=not_taken(OVER if answer is None else answer))
+
+
+def _pause(engine: Engine, task: Task, request: Request) -> str:
+    """Pause a task, or let it go on; return what that was about: its schedule, its start or its processes."""
+    by, run = f"{FLEET} {request.author}", bool(request.body["run"])
+    act = engine.queue.pause if request.wish == "pause" else engine.queue.unpause
+    before = engine.summaries([task.id])[0]
+    after = act(task.id, by=by, run=run)
+    if after.standing is not None and not run:
+        return "schedule"
+    if request.wish == "unpause" and before.latest.paused_at is None:
+        return "nothing"
+    return "start" if (before if request.wish == "unpause" else after).is_held else "processes"
 
 
 def _answer(engine: Engine, task: Task, request: Request) -> None:

@@ -74,7 +74,7 @@ $$;
 create or replace function fleet.room(wanted text) returns integer language sql as $$
     select 2 * coalesce((
         select sum(greatest(slots - (
-            select count(*) from fleet.runs r where r.host = h.id and r.state = 'taken'
+            select count(*) from fleet.runs r where r.host = h.id and r.state = 'taken' and not r.paused
         ), 0)) from fleet.hosts h
         where state = 'up' and lease_until > clock_timestamp() and fleet.matches(wanted, h)
     ), 0)::integer - (select count(*) from fleet.runs where state = 'offered' and selector = wanted)::integer
@@ -91,6 +91,14 @@ begin
     perform pg_advisory_xact_lock(7203331, 2);
     update fleet.lanes set used = used + 1 where name = its_name and used < width;
     return found;
+end
+$$;
+
+-- Count one more run in a lane, whether it has room or not: it runs already.
+create or replace function fleet.count_in_lane(its_name text) returns void language plpgsql as $$
+begin
+    perform pg_advisory_xact_lock(7203331, 2);
+    update fleet.lanes set used = used + 1 where name = its_name;
 end
 $$;
 
@@ -226,7 +234,8 @@ begin
         delete from fleet.lanes where name = its_name;
     else
         insert into fleet.lanes (name, width, used)
-        select its_name, new_width, count(*) from fleet.runs where lane = its_name and state in ('offered', 'taken')
+        select its_name, new_width, count(*) from fleet.runs
+        where lane = its_name and state in ('offered', 'taken') and not paused
         on conflict (name) do update set width = new_width;
     end if;
     perform fleet.admit();

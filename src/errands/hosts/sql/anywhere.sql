@@ -41,7 +41,8 @@ $$;
 -- Answer a request: with nothing if it was done, else with why not; and with what came of it.
 create or replace function fleet.reply(its_home text, its_number bigint, its_reply text, its_result text)
 returns void language sql as $$
-    update fleet.requests set reply = its_reply, result = its_result
+    update fleet.requests set reply = its_reply, result = its_result,
+        body = case when wish = 'send' then '{}' else body end -- input may be secret
     where home = its_home and number = its_number and reply is null
 $$;
 
@@ -54,9 +55,9 @@ $$;
 create or replace function fleet.list_lanes() returns table (name text, width integer, running integer, waiting integer)
 language sql stable as $$
     with live as (
-        select lane, count(*) filter (where state in ('offered', 'taken'))::integer as running,
+        select lane, count(*) filter (where state <> 'queued')::integer as running,
             count(*) filter (where state = 'queued')::integer as waiting
-        from fleet.runs where state in ('queued', 'offered', 'taken') group by lane
+        from fleet.runs where state in ('queued', 'offered', 'taken') and not paused group by lane
     )
     select coalesce(l.name, live.lane), l.width, coalesce(live.running, 0), coalesce(live.waiting, 0)
     from fleet.lanes l full join live on live.lane = l.name order by 1

@@ -76,7 +76,7 @@ begin
             where r.host = h.id and state = 'taken' and followed_until > instant
         ), '[]'),
         'pauses', coalesce((
-            select jsonb_agg(jsonb_build_array(r.number, p.wanted))
+            select jsonb_agg(jsonb_build_array(r.number, r.paused))
             from fleet.runs r join fleet.pauses p on p.number = r.number where r.host = h.id and r.state = 'taken'
         ), '[]'),
         'inputs', coalesce((
@@ -115,12 +115,14 @@ begin
             update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = '{"stop": "cancel"}'
             where number = r.number;
         elsif fleet.may_run_again(r) then
-            update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
+            perform fleet.queue_again(r);
         else
             update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = jsonb_build_object('lost', why)
             where number = r.number;
         end if;
-        perform fleet.leave_lane(r.lane);
+        if not r.paused then
+            perform fleet.leave_lane(r.lane);
+        end if;
         perform fleet.wake(r.home);
     end loop;
     perform fleet.wake(h.id);
@@ -182,7 +184,7 @@ create or replace function fleet.list_hosts() returns table (
     id text, name text, labels text[], state text, slots integer, running integer, seen float8, version text, epoch bigint
 ) language sql stable as $$
     select id, name, labels, state, slots,
-        (select count(*)::integer from fleet.runs r where r.host = h.id and r.state = 'taken'),
+        (select count(*)::integer from fleet.runs r where r.host = h.id and r.state = 'taken' and not r.paused),
         greatest(extract(epoch from clock_timestamp() - renewed), 0)::float8, version, epoch
     from fleet.hosts h order by state = 'gone', name, id
 $$;

@@ -11,12 +11,20 @@ create table if not exists fleet.inputs (
     primary key (number, piece)
 );
 
--- Runs that are or were paused. One that no host has is kept from all of them by a selector that none has.
+-- Runs that are or were paused, which their hosts are told. One that no host has is kept from all of them by a selector
+-- that none has.
 create table if not exists fleet.pauses (
     number bigint primary key references fleet.runs on delete cascade,
-    wanted boolean not null,
     selector text -- what it waits for while it is kept
 );
+
+-- Keep a run that is paused from all hosts, until it is to go on.
+create or replace function fleet.keep_back(r fleet.runs) returns void language plpgsql as $$
+begin
+    update fleet.pauses set selector = r.selector where number = r.number and selector is null;
+    update fleet.runs set selector = '(paused)' where number = r.number;
+end
+$$;
 
 create or replace function fleet.send(
     its_home text, its_key text, its_piece integer, its_content bytea, is_its_last boolean
@@ -69,28 +77,37 @@ $$;
 create or replace function fleet.pause(its_home text, its_key text, is_wanted boolean) returns void language plpgsql as $$
 declare
     r fleet.runs;
-    kept text;
+    kept text; -- what it waits for
 begin
     perform fleet.enter();
     select * into r from fleet.runs where home = its_home and key = its_key and state <> 'ended' for update;
     if not found then
         return;
     end if;
-    insert into fleet.pauses (number, wanted) values (r.number, is_wanted)
-    on conflict (number) do update set wanted = is_wanted returning selector into kept;
-    if r.state in ('queued', 'offered') and is_wanted and kept is null then
-        update fleet.pauses set selector = r.selector where number = r.number;
-        update fleet.runs set state = 'queued', job = null, selector = '(paused)' where number = r.number;
+    insert into fleet.pauses (number) values (r.number) on conflict do nothing;
+    update fleet.runs set paused = is_wanted where number = r.number;
+    if is_wanted and not r.paused then
         if r.state = 'offered' then
             perform procrastinate_cancel_job_v1(r.job, false, true);
+            update fleet.runs set state = 'queued', job = null where number = r.number;
+        end if;
+        if r.state <> 'taken' then
+            perform fleet.keep_back(r);
+        end if;
+        if r.state in ('offered', 'taken') then
             perform fleet.leave_lane(r.lane);
             perform fleet.admit();
         end if;
-    elsif kept is not null and not is_wanted then
-        update fleet.runs set selector = kept where number = r.number and selector = '(paused)';
+    elsif r.paused and not is_wanted then
+        select coalesce(selector, r.selector) into kept from fleet.pauses where number = r.number;
+        update fleet.runs set selector = kept where number = r.number;
         update fleet.pauses set selector = null where number = r.number;
-        perform fleet.admit(kept, r.lane);
-        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(kept), '');
+        if r.state = 'taken' then
+            perform fleet.count_in_lane(r.lane);
+        else
+            perform fleet.admit(kept, r.lane);
+            perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(kept), '');
+        end if;
     end if;
     if r.state = 'taken' then
         perform fleet.wake(r.host);

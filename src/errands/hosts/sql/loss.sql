@@ -16,6 +16,16 @@ create or replace function fleet.may_run_again(r fleet.runs) returns boolean lan
     )
 $$;
 
+-- Let another host have a run that was lost, not before it is to go on if it is paused.
+create or replace function fleet.queue_again(r fleet.runs) returns void language plpgsql as $$
+begin
+    update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
+    if r.paused then
+        perform fleet.keep_back(r);
+    end if;
+end
+$$;
+
 -- Record that the host of a run lost it, although the host itself is there: what ran was ended by its fuse, or by a
 -- reboot.
 create or replace function fleet.lose(
@@ -33,8 +43,10 @@ begin
     else
         answer := fleet.has(r, its_attempt, its_host, its_epoch);
         if answer = 'yes' then
-            update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
-            perform fleet.leave_lane(r.lane);
+            perform fleet.queue_again(r);
+            if not r.paused then
+                perform fleet.leave_lane(r.lane);
+            end if;
             perform fleet.wake(r.home);
         end if;
     end if;

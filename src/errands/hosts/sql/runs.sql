@@ -12,6 +12,7 @@ create or replace function fleet.offer(
 declare
     c fleet.clock;
     wanted bigint := fleet.number_of(new_home, new_key);
+    untraced jsonb := jsonb_build_object('lost', 'the fleet''s database lost track of it');
 begin
     perform fleet.enter();
     c := fleet.settle();
@@ -23,15 +24,21 @@ begin
                 (number, home, key, task, selector, lane, priority, policy, body, state, ended, outcome)
             values (
                 wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body,
-                'ended', clock_timestamp(), jsonb_build_object('lost', 'the fleet''s database lost track of it')
-            ) on conflict (home, key) do update
-            set state = 'ended', ended = excluded.ended, outcome = excluded.outcome where runs.state = 'doubted';
+                'ended', clock_timestamp(), untraced
+            ) on conflict do nothing;
+            if not found then
+                update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = untraced
+                where number = wanted and state = 'doubted';
+            end if;
         end if;
         return wanted;
     end if;
     insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
     values (wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body)
-    on conflict (home, key) do update set state = 'queued' where runs.state = 'doubted';
+    on conflict do nothing; -- whichever of the two unique keys another offer of the same run has reached by now
+    if not found then
+        update fleet.runs set state = 'queued' where number = wanted and state = 'doubted';
+    end if;
     if found then
         -- Whatever else waits was offered as far as there is room.
         perform fleet.admit(new_selector, new_lane);
@@ -46,7 +53,7 @@ $$;
 create or replace function fleet.end_run(r fleet.runs, its_outcome jsonb) returns void language plpgsql as $$
 begin
     update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = its_outcome where number = r.number;
-    if r.state in ('offered', 'taken') then
+    if r.state in ('offered', 'taken') and not r.paused then
         perform fleet.leave_lane(r.lane);
     end if;
     perform fleet.wake(r.home);
@@ -181,7 +188,7 @@ begin
             values (
                 its_number, claim->>'home', claim->>'key', claim->>'task', claim->>'selector', claim->>'lane',
                 (claim->>'priority')::integer, claim->>'policy', claim->'body'
-            ) on conflict (home, key) do nothing;
+            ) on conflict do nothing;
         end if;
         select * into r from fleet.runs where number = its_number for update;
         if h.id is null then
@@ -191,12 +198,10 @@ begin
         elsif r.state in ('queued', 'offered', 'doubted') and r.attempt < its_attempt
             and clock_timestamp() < c.settling_until
         then
-            if r.state <> 'offered' then
-                -- It runs already, whether its lane has room or not.
-                perform pg_advisory_xact_lock(7203331, 2);
-                update fleet.lanes set used = used + 1 where name = r.lane;
-            else
+            if r.state = 'offered' then
                 perform procrastinate_cancel_job_v1(r.job, false, true);
+            elsif not r.paused then
+                perform fleet.count_in_lane(r.lane);
             end if;
             update fleet.runs set state = 'taken', attempt = its_attempt, host = its_host, epoch = its_epoch, job = null
             where number = its_number;

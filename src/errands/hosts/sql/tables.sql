@@ -36,7 +36,7 @@ create table fleet.hosts (
 );
 create unique index one_host_of_a_name on fleet.hosts (name) where state <> 'gone';
 
--- Lanes with a limit over the whole fleet; `used` counts runs that are offered or taken.
+-- Lanes with a limit over the whole fleet; `used` counts runs that are offered, or taken and not paused.
 create table fleet.lanes (
     name text primary key,
     width integer not null check (width >= 0),
@@ -61,6 +61,7 @@ create table fleet.runs (
     job bigint,
     offered timestamptz,
     stop_grace float8,
+    paused boolean not null default false, -- a paused run takes no slot of its host, and no room in its lane
     followed_until timestamptz not null default '-infinity',
     view jsonb not null default '{}',
     outcome jsonb,
@@ -95,7 +96,7 @@ create table fleet.requests (
     number bigint primary key generated always as identity,
     home text not null,
     task text not null,
-    wish text not null check (wish in ('cancel', 'approve', 'reject', 'resume', 'keep')),
+    wish text not null check (wish in ('cancel', 'approve', 'reject', 'resume', 'keep', 'send', 'pause', 'unpause')),
     token text not null, -- what makes it the same wish when it is said again
     body jsonb not null,
     author text not null,

@@ -77,7 +77,9 @@ begin
         end loop;
         select * into h from fleet.hosts where id = its_host and epoch = its_epoch and state = 'up';
         if found and clock_timestamp() >= c.settling_until then
-            free := h.slots - (select count(*) from fleet.runs r where r.host = its_host and r.state = 'taken');
+            free := h.slots - (
+                select count(*) from fleet.runs r where r.host = its_host and r.state = 'taken' and not r.paused
+            );
             for run in select * from fleet.take_offered(h, free) loop
                 free := free - 1;
                 return next;

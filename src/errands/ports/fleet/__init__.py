@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # Doubted is what no host had when the fleet lost its last commits, until its home offers it again.
     PlacedState = Literal["queued", "offered", "taken", "ended", "doubted"]
     HostState = Literal["up", "draining", "gone"]
-    Wish = Literal["cancel", "approve", "reject", "resume", "keep"]
+    Wish = Literal["cancel", "approve", "reject", "resume", "keep", "send", "pause", "unpause"]
 
     class Fleet(AgentFleet, InputFleet, NoticeFleet, Protocol):
         """Every method raises `FleetUnreachable` without an answer in time; calling again is safe."""
@@ -338,7 +338,10 @@ class Request:
 
 @record
 class Reply:
-    """The answer to a request: without a `refusal` it was done, and `result` is the id of what came of it."""
+    """The answer to a request: without a `refusal` it was done, and `result` is what came of it.
+
+    That is an id, or for a pause what was paused.
+    """
 
     refusal: str = ""
     result: str = ""

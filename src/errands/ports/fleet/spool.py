@@ -13,6 +13,7 @@ from errands.ports.own_file import replace_file
 from errands.ports.rundir import PLACEMENT
 
 _NAME = f"{PLACEMENT}.input."
+_FROM = f"{_NAME}from."  # and the token of a request: another name of the piece that it became
 _REPLY = ".reply"
 _ENDS, _GOES_ON = b"e", b"d"
 
@@ -20,20 +21,47 @@ _ENDS, _GOES_ON = b"e", b"d"
 def put(directory: str, content: bytes, *, is_last: bool) -> int:
     """Add a piece of input behind all that were added before; return its number."""
     new = f"{directory}/{_NAME}new.{os.getpid()}"
-    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(file, "wb") as stream:
-        stream.write((_ENDS if is_last else _GOES_ON) + content)
-    number = max(numbers(directory), default=0)
+    _write(new, content, is_last=is_last)
     try:
-        while True:
-            number += 1
-            try:
-                os.link(new, f"{directory}/{_NAME}{number}")
-                return number
-            except FileExistsError:
-                continue  # another sender was quicker
+        return _added(directory, new)
     finally:
         os.unlink(new)
+
+
+def put_once(directory: str, token: str, content: bytes, *, is_last: bool) -> int:
+    """Add a piece of input as `put` does, unless it was added under this token before; return its number."""
+    named = f"{directory}/{_FROM}{token}"
+    if not os.path.exists(named):
+        new = f"{directory}/{_NAME}new.{os.getpid()}"
+        _write(new, content, is_last=is_last)
+        os.rename(new, named)
+    for number in numbers(directory):
+        if os.path.samefile(named, f"{directory}/{_NAME}{number}"):
+            return number
+    return _added(directory, named)
+
+
+def was_put(directory: str, token: str) -> bool:
+    """Return whether something was added under this token."""
+    return os.path.exists(f"{directory}/{_FROM}{token}")
+
+
+def _write(path: str, content: bytes, *, is_last: bool) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(file, "wb") as stream:
+        stream.write((_ENDS if is_last else _GOES_ON) + content)
+
+
+def _added(directory: str, path: str) -> int:
+    """Give a piece the next number."""
+    number = max(numbers(directory), default=0)
+    while True:
+        number += 1
+        try:
+            os.link(path, f"{directory}/{_NAME}{number}")
+            return number
+        except FileExistsError:
+            continue  # another sender was quicker
 
 
 def numbers(directory: str) -> list[int]:

@@ -6,14 +6,28 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.targets import given_or_newest
+from errands.frontends.cli.targets import fitting_task, fleet_control, given_or_newest
+from errands.model.errors import UnknownTask
 from errands.model.states import LIVE
 from errands.model.view import View
 from errands.text.describe import now, waits_for
 
 
 def pause(context: Context, arguments: Arguments) -> int:
-    for each in given_or_newest(context, arguments.id, LIVE, _can_pause, "that is running and can be paused"):
+    try:
+        ids = given_or_newest(context, arguments.id, LIVE, _can_pause, "that is running and can be paused")
+    except UnknownTask as error:
+        return fleet_control(context, error).pause(
+            arguments,
+            "pause",
+            lambda each: fitting_task(context, each, _can_pause),
+            lambda ids: _pause(context, arguments, ids),
+        )
+    return _pause(context, arguments, ids)
+
+
+def _pause(context: Context, arguments: Arguments, ids: list[str]) -> int:
+    for each in ids:
         view = context.engine.queue.pause(each, run=arguments.run)
         if arguments.json:
             context.print_view(settled(context, view))
@@ -34,8 +48,20 @@ def pause(context: Context, arguments: Arguments) -> int:
 
 
 def unpause(context: Context, arguments: Arguments) -> int:
-    states = (*LIVE, "paused")
-    for each in given_or_newest(context, arguments.id, states, _is_paused, "that is paused"):
+    try:
+        ids = given_or_newest(context, arguments.id, (*LIVE, "paused"), _is_paused, "that is paused")
+    except UnknownTask as error:
+        return fleet_control(context, error).pause(
+            arguments,
+            "unpause",
+            lambda each: fitting_task(context, each, _is_paused),
+            lambda ids: _unpause(context, arguments, ids),
+        )
+    return _unpause(context, arguments, ids)
+
+
+def _unpause(context: Context, arguments: Arguments, ids: list[str]) -> int:
+    for each in ids:
         before = context.engine.view(each)
         view = context.engine.queue.unpause(before.id, run=arguments.run)
         if arguments.json:
@@ -111,7 +137,7 @@ VERBS = (
         name="pause",
         summary="pause a running task or a schedule until errands unpause",
         run=pause,
-        details="Without an id, the newest running task that you started is meant. All processes of a "
+        details="Without an id, it takes the newest running task that you started. All processes of a "
         "running task are suspended (SIGSTOP) and keep their memory; its time limits stand still, and its "
         "place in the lane is free for others. A task that has not started is held. Of a "
         "recurring task the schedule is paused: its current run continues unless --run is given, and one "
@@ -129,7 +155,7 @@ VERBS = (
         summary="continue a paused task or schedule",
         run=unpause,
         starts=True,
-        details="Without an id, the newest paused or held task that you started is meant. A task continues "
+        details="Without an id, it takes the newest paused or held task that you started. A task continues "
         "at once, even if its lane is full by now. The times of a schedule are counted from now.",
         options=(RUN, JSON_TASKS),
         operands=(TASKS,),

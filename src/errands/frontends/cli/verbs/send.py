@@ -6,6 +6,8 @@ import sys
 
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import Arguments, Verb, operand, option
+from errands.frontends.cli.targets import fleet_control
+from errands.model.errors import UnknownTask
 
 
 def send(context: Context, arguments: Arguments) -> int:
@@ -19,7 +21,10 @@ def send(context: Context, arguments: Arguments) -> int:
         if sys.stdin.isatty():
             context.note("type the input and end it with Ctrl-D")
         content = sys.stdin.buffer.read()
-    context.engine.send(arguments.id, content, eof=arguments.eof)
+    try:
+        context.engine.send(arguments.id, content, eof=arguments.eof)
+    except UnknownTask as error:
+        return fleet_control(context, error).send(arguments.id, content, eof=arguments.eof)
     return 0
 
 
