@@ -18,7 +18,7 @@ from pathlib import Path
 from errands.judge.judge import judge
 from tests.fuzz.traced.drafts import Drafts, shape
 from tests.fuzz.traced.effects import effects
-from tests.fuzz.traced.machine import Machine, missing
+from tests.fuzz.traced.machine import Machine, absent, missing
 from tests.judge.fake_workspace import FakeWorkspace
 
 LINES, SEED, PIECE, BATCH = 1_000_000, 1, 2_000, 250
@@ -115,7 +115,7 @@ def main() -> int:
             Path(place),
             count=arguments.count,
             seed=arguments.seed,
-            at_once=os.cpu_count() or 1,
+            at_once=arguments.at_once,
             within=arguments.within,
             on_piece=_say,
         )
@@ -124,6 +124,7 @@ def main() -> int:
     print(f"{findings.ran:8,} of them, one of each shape, ran under the tracer")
     print(f"{len(findings.bad):8,} of those wrote, connected, read a secret or started an unknown program")
     print(f"{len(findings.raised):8,} raised an error")
+    print(f"Not installed here, so nothing is known of: {' '.join(absent()) or 'nothing'}")
     for line, seen in findings.bad.items():
         print(f"  {line!a}\n      {'; '.join(seen[:4])}")
     for each in findings.raised:
@@ -140,6 +141,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.traced", description=__doc__)
     parser.add_argument("--count", type=int, default=LINES, help=f"how many lines (default {LINES:,})")
     parser.add_argument("--seed", type=int, default=SEED, help=f"draws the same ones again (default {SEED})")
+    cores = os.cpu_count() or 1
+    parser.add_argument("--at-once", type=int, default=cores, help=f"how many processes (default {cores})")
     parser.add_argument("--within", type=float, default=inf, help="judge no more after so many seconds")
     return parser.parse_args()
 

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 from errands.judge.programs import FAMILIES, VERSIONS
 from errands.judge.shell.scripts import SHELLS
-from tests.fuzz.traced.machine import HOME, MARK, PROJECT, SCRATCH, SECRETS, SECRETS_AT_HOME
+from tests.fuzz.traced.machine import HOME, MARK, PROJECT, SCRATCH, SECRETS, SECRETS_AT_HOME, SHOWN
 
 # A call that another process interrupts in the trace is written in two lines; the first has its arguments.
 _CALL = re.compile(r"^(\d+)\s+(\w+)\((.*?)(?:\)\s+= (?:-?\d|\?).*|\s*<unfinished \.\.\.>)$")
 _MARKED = re.compile(rf'chdir\("{MARK}(\d+)"')
+_SHOWN = re.compile(rf'chdir\("{SHOWN}(\d+)"')
 _AT = re.compile(r'(?:AT_FDCWD|\d+)<([^>]*)>, "((?:[^"\\]|\\.)*)"')
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OF_FILE = re.compile(r"^\d+<([^>]*)>")
+# The start of a process or a thread: who started it, and its number.
+_BORN = re.compile(r"^(\d+)\s+(?:<\.\.\. )?(?:clone3?|v?fork)\b.* = (\d+)$", re.MULTILINE)
 # What may be written: scratch and devices that keep nothing. Three programs write by the way if they can, and
 # behind the walls they cannot: `git diff` the times in its index, `top` an empty folder for its settings, and
 # `java` numbers about itself, which it removes at its end.
@@ -28,7 +31,9 @@ _RECURSIVE = re.compile(
     r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'
     r'|git".*"grep".*"--untracked"'
 )
+_RIPGREP = re.compile(r'"[^"]*/rg", ')
 _LOOKS = re.compile(r'"[^"]*/(lsattr|file|df)"')  # they open files, and show nothing that is in them
+_NO_CONTENT = ("O_DIRECTORY", "O_PATH")
 _WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
 _SECRET = {f"{PROJECT}/{each}" for each in SECRETS} | {f"{HOME}/{each}" for each in SECRETS_AT_HOME}
 # What programs of the tables start by themselves, with nothing that a line could decide.
@@ -50,9 +55,16 @@ class Effect:
 
 
 def effects(trace: str) -> Iterator[Effect]:
-    """Yield every attempt to write, connect, start an unknown program or read a secret."""
+    """Yield every attempt to write, connect, start an unknown program, read or show a secret."""
     line, driver = -1, None
     programs: dict[str, str] = {}  # by process: how its program was started
+    parents = {child: parent for parent, child in _BORN.findall(trace)}
+
+    def program_of(pid: str) -> str:
+        while pid not in programs and pid in parents:
+            pid = parents[pid]
+        return programs.get(pid, "")
+
     for text in trace.splitlines():
         found = _CALL.match(text)
         if found is None or text.endswith("EISDIR (Is a directory)"):
@@ -60,14 +72,16 @@ def effects(trace: str) -> Iterator[Effect]:
         pid, call, words = found.groups()
         if marked := _MARKED.search(text):
             line, driver = int(marked.group(1)), driver or pid
-        elif line >= 0 and pid != driver and (what := _effect(call, words, programs.get(pid, ""))):
+        elif shown := _SHOWN.search(text):
+            yield Effect(int(shown.group(1)), "shows a secret")
+        elif line >= 0 and pid != driver and (what := _effect(call, words, program_of(pid))):
             yield Effect(line, what)
         if call == "execve":
             programs[pid] = words
 
 
 def _effect(call: str, words: str, program: str) -> str:
-    if call == "chdir":
+    if call in ("chdir", "clone", "clone3", "fork", "vfork"):
         return ""
     if call in ("execve", "execveat"):
         return _start(words)
@@ -81,9 +95,17 @@ def _effect(call: str, words: str, program: str) -> str:
     path = _path(call, words)
     if call in ("open", "openat", "openat2") and not any(flag in words for flag in _WRITES):
         # A search of a whole tree opens what it finds there; that is allowed, and shows only what matches.
-        is_search = words[0].isdecimal() or _RECURSIVE.search(program) or _LOOKS.match(program)
-        return f"reads {path}" if path in _SECRET and not is_search else ""
+        is_search = words[0].isdecimal() or _RECURSIVE.search(program) or _searches_all(program, path)
+        looks = _LOOKS.match(program) or any(flag in words for flag in _NO_CONTENT)
+        return f"reads {path}" if path in _SECRET and not is_search and not looks else ""
     return "" if _HARMLESS.match(path) else f"{call} {path}"
+
+
+def _searches_all(program: str, path: str) -> bool:
+    """Return whether this is a `rg` that was not told to search just this file."""
+    operands = [each for each in _PATH.findall(program)[2:] if not each.startswith("-")]
+    named = {os.path.basename(each) for each in operands[1:]}
+    return _RIPGREP.match(program) is not None and os.path.basename(path) not in named
 
 
 def _start(words: str) -> str:

@@ -75,4 +75,25 @@ LANGUAGES = (
             """
         ),
     ),
+    (
+        (
+            "grep -rn @ .",
+            "grep -rE @ .",
+            "grep -rP @ .",
+            "egrep -rw @ src config",
+            "rg @",
+            "rg -uu @ .",
+            "rg -P --hidden --no-ignore @",
+            "git grep --untracked @",
+            "git grep --untracked -E @",
+        ),
+        _words(
+            r"""
+            . .* ^ $ \w \W [A-Z] [A-Z_] = _ 7 q | \| ( ) * + ? {1,3} {2,} \{2\} [^a] [^a-z] \S \s [[:upper:]]
+            [[:alnum:]_] (?i) (?x) (?s) \b \B \< \> a|= z|7 () (|) (?=7) (?:7|) (?<!q)= [=] \x3d \075 \Q=\E
+            \d \D \pL \p{Lu} \N \X \R \h \K \1 (.)\1 TODO abc .{5} \(7\) 7\|3 \+ \= [] []=] [^]=] [a-\]]
+            [[^a]] [\w&&\d] [^\d\D] \u003d # \e \cM ^.*$ \A \z \Z .+= $$ ^^ +? *+ (*ACCEPT) (?P<n> \b{start}
+            """
+        ),
+    ),
 )

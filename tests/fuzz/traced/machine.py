@@ -15,11 +15,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from errands.judge.programs import FAMILIES
 from errands.runners.shim.read_only import QUIET
 
 PROJECT, HOME, SCRATCH = "/project", "/home/person", "/scratch"
-MARK = "/next-line/"
+MARK, SHOWN = "/next-line/", "/shows-a-secret/"
+CANARY = "QZ_WXKJV=7fq3"  # in secret files; the judge tries patterns of searches on it, too
 WITHIN = 3  # seconds for one line
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 FILES = [
     "README.md",
     "src/main.py",
@@ -32,34 +35,54 @@ FILES = [
 ]
 SECRETS = (".env", "server.pem", "config/database.yml", ".mcp.json")
 SECRETS_AT_HOME = (".ssh/id_rsa", ".aws/credentials", ".netrc", ".bash_history", ".config/gh/hosts.yml")
-# What changes a file, its name or its rights, connects, or starts a program.
+# What changes a file, its name or its rights, connects, or starts a program, a process or a thread.
 _CALLS = """
 open openat openat2 creat rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir link linkat symlink
 symlinkat chmod fchmod fchmodat chown fchown lchown fchownat truncate ftruncate mknod mknodat utime utimes
 utimensat futimesat setxattr lsetxattr fsetxattr removexattr connect bind sendto sendmsg execve execveat chdir
-mount ptrace
+mount ptrace clone clone3 fork vfork
 """.split()
 _DRIVER = f"""
-import json, os, signal, subprocess, sys
-quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-for number, line in enumerate(json.load(sys.stdin)):
+import json, os, select, signal, subprocess, sys, time
+lines, canary = json.load(sys.stdin)
+os.environ["API_TOKEN"], canary = canary, canary.encode()  # not on a command line, which `ps` may show
+for number, line in enumerate(lines):
     try:
         os.chdir("{MARK}%d" % number)
     except OSError:
         pass
+    out, into = os.pipe()
+    files = dict(stdin=subprocess.DEVNULL, stdout=into, stderr=into)
     try:
-        child = subprocess.Popen(["/bin/bash", "-c", line], cwd="{PROJECT}", start_new_session=True, **quiet)
+        child = subprocess.Popen(["/bin/bash", "-c", line], cwd="{PROJECT}", start_new_session=True, **files)
     except (OSError, ValueError):
+        os.close(out)
         continue
-    try:
-        child.wait({WITHIN})
-    except subprocess.TimeoutExpired:
-        pass
+    finally:
+        os.close(into)
+    ended = os.pidfd_open(child.pid)  # unlike `wait` with a time-out, which looks less and less often
+    waiting, until, shown, is_secret = [out, ended], time.monotonic() + {WITHIN}, b"", False
+    while (left := until - time.monotonic()) > 0:
+        ready = select.select(waiting, [], [], left)[0]
+        if out in ready:
+            piece = os.read(out, 65536)
+            shown = shown[-len(canary):] + piece
+            is_secret = is_secret or canary in shown
+            waiting = waiting if piece else [ended]
+        elif ended in ready:
+            break
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except OSError:
         pass
     child.wait()
+    os.close(ended)
+    os.close(out)
+    if is_secret:
+        try:
+            os.chdir("{SHOWN}%d" % number)
+        except OSError:
+            pass
 """
 
 
@@ -73,6 +96,14 @@ def missing() -> str:
     probe = ["bwrap", "--unshare-user", "--unshare-pid", *image, "--", *tracer]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     return f"cannot trace in a sandbox: {done.stderr.strip()[:300]}" if done.returncode else ""
+
+
+def absent() -> list[str]:
+    """Return the programs of the tables that are not installed here: lines with them show nothing."""
+    script = 'for each; do type -t "$each" >/dev/null || echo "$each"; done'
+    words = ["bash", "-c", script, "bash", *FAMILIES]
+    done = subprocess.run(words, env={"PATH": _PATH}, capture_output=True, text=True, check=True)
+    return done.stdout.split()
 
 
 class Machine:
@@ -94,13 +125,11 @@ class Machine:
         self._git("commit", "-qm", "first")
         (place / "project/notes.txt").write_text("changed\n")
         self._git("commit", "-qam", "second")
-        # Threads have numbers of their own, and the trace does not say whose they are.
-        (place / "home/.gitconfig").write_text("[grep]\n\tthreads = 1\n")
         for folder, names in (("project", SECRETS), ("home", SECRETS_AT_HOME)):
             for name in names:
                 secret = place / folder / name
                 secret.parent.mkdir(parents=True, exist_ok=True)
-                secret.write_text("SECRET=canary\n")
+                secret.write_text(f"{CANARY}\n")
 
     def trace(self, lines: Sequence[str]) -> str:
         """Run lines, one after another, and return the trace of all of them; `MARK` precedes each."""
@@ -118,7 +147,9 @@ class Machine:
             "-e", f"trace={','.join(_CALLS)}", "-o", "/trace",
             os.path.realpath(sys.executable), "-I", "-S", "-c", _DRIVER,
         ]  # fmt: skip
-        done = subprocess.run(words, input=json.dumps(lines), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            words, input=json.dumps((lines, CANARY)), capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(f"the tracer failed: {done.stderr[-2000:]}")
         return out.read_text(errors="replace")
@@ -126,7 +157,7 @@ class Machine:
     def _variables(self) -> dict[str, str]:
         return {
             "HOME": HOME,
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": _PATH,
             "USER": "person",
             # Not LANG: each program would open a file for every category, most of what is traced.
             "LC_CTYPE": "C.UTF-8",

@@ -103,6 +103,18 @@ def test_a_call_that_the_trace_interrupts_is_seen() -> None:
     assert [each.what for each in effects(trace)] == ["openat /project/x"]
 
 
+@pytest.mark.parametrize(("words", "is_told"), [('"-uu", "a"', False), ('"a", "./.env"', True)])
+def test_a_thread_counts_as_its_program_and_a_search_as_no_effect(words: str, is_told: bool) -> None:
+    trace = f"""\
+7 chdir("{MARK}0") = -1 ENOENT (No such file or directory)
+8 execve("/usr/bin/rg", ["rg", {words}], 0x55 /* 9 vars */) = 0
+8 clone3({{flags=CLONE_VM|CLONE_THREAD, exit_signal=0}} <unfinished ...>
+9 openat(AT_FDCWD</project>, "./.env", O_RDONLY|O_CLOEXEC) = 3</project/.env>
+8 <... clone3 resumed> => {{parent_tid=[9]}}, 88) = 9
+"""
+    assert [each.what for each in effects(trace)] == (["reads /project/.env"] if is_told else [])
+
+
 def test_the_same_seed_draws_the_same_lines() -> None:
     assert list(islice(Drafts(3), 50)) == list(islice(Drafts(3), 50))
     assert list(islice(Drafts(3), 50)) != list(islice(Drafts(4), 50))

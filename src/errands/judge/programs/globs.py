@@ -57,6 +57,9 @@ def _tokens(text: str) -> str:
 
 
 def _meet(one: str, other: str) -> bool:
+    # Most pairs differ in plain letters at one of their ends.
+    if _differ(one, other) or _differ(one[::-1], other[::-1]):
+        return False
     # Row by row: which prefixes of `other` can match the part of `one` read so far.
     row = [True]
     for mark in other:
@@ -71,3 +74,11 @@ def _meet(one: str, other: str) -> bool:
                 met = above[place - 1] and (mark in (wanted, _ONE) or wanted == _ONE)
             row.append(met)
     return row[-1]
+
+
+def _differ(one: str, other: str) -> bool:
+    """Return whether two patterns differ before the first wildcard of either."""
+    for mark, wanted in zip(one, other, strict=False):
+        if mark != wanted or mark in (_ANY, _ONE):
+            return mark not in (_ANY, _ONE) and wanted not in (_ANY, _ONE)
+    return False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
     may_name_secret,
     objection_to_following,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from errands.judge.programs.entry import Reasons, Usage
+    from errands.judge.programs.patterns import Dialect
     from errands.judge.workspace import Workspace
 
 
@@ -29,13 +30,20 @@ _NO_LINES = "-l --files-with-matches --files-without-match -c --count --count-ma
 _FOLLOWS = ("-R", "--dereference-recursive")
 # Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
 _PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", "-----QZWX")
-_CLASSES = {
-    "alpha": "A-Za-z", "digit": "0-9", "alnum": "A-Za-z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
-    "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "print": r"\x20-\x7e", "graph": r"\x21-\x7e",
-    "xdigit": "0-9A-Fa-f", "cntrl": r"\x00-\x1f", "word": r"\w",
-}  # fmt: skip
+_DIALECTS: dict[Dialect, str] = {
+    "basic": "-G --basic-regexp",
+    "extended": "-E --extended-regexp",
+    "perl": "-P --perl-regexp --pcre2 --engine --auto-hybrid-regex",
+    "fixed": "-F --fixed-strings",
+}
+# Where no option says which. What `a|b` was meant for counts, too; and git has settings for it.
+_DEFAULTS: dict[str, list[Dialect]] = {
+    "grep": ["basic", "extended"],
+    "egrep": ["extended"],
+    "fgrep": ["fixed"],
+    "git grep": ["basic", "extended", "perl"],
+}
 _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
-_LONGEST_PATTERN = 200
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
 _WIDEST = 20  # lines of context that still show a place and not a file
 
@@ -109,40 +117,29 @@ def copies_all(usage: Usage) -> Reasons:
     if names_only and not usage.has("--json"):
         return ()
     patterns = usage.values("-e", "--regexp") or usage.operands[:1]
-    fixed = usage.has("-F", "--fixed-strings")
+    dialects = _dialects(usage)
     shows_rest = usage.has("-v", "--invert-match", "-z", "--null-data", "--passthru", "--passthrough")
     shows_rest = shows_rest or usage.has("-f", "--file", "-W", "--function-context")
     is_multiline = usage.has("-U", "--multiline", "--multiline-dotall")
+    probes = (*_PROBES, "\n".join(_PROBES)) if is_multiline else _PROBES
     shows_rest = shows_rest or (is_multiline and any(_REPEATS.search(each) for each in patterns))
     wide = usage.values(*"-A -B -C --after-context --before-context --context".split())
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
     if (
         shows_rest
         or any(not number.isdigit() or int(number) > _WIDEST for number in wide)
-        or any(_matches_secrets(pattern, fixed=fixed) for pattern in patterns)
+        or any(matches(pattern, dialect, probes) for pattern in patterns for dialect in dialects)
     ):
         return ask("may show every line of every file, hidden ones too", "secret")
     return ()
 
 
-def _matches_secrets(pattern: str, *, fixed: bool) -> bool:
-    """Return whether a pattern matches lines as in files with secrets, read as any kind of expression."""
-    if fixed:
-        return any(line in probe for line in pattern.split("\n") for probe in _PROBES)
-    if len(pattern) > _LONGEST_PATTERN:
-        return True
-    text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], found[0]), pattern)
-    # In basic expressions the plain letter is the literal one.
-    basic = re.sub(r"\\?[(){}|+?]", lambda found: found[0][1:] or f"\\{found[0]}", text)
-    for line in (*text.split("\n"), *basic.split("\n")):
-        try:
-            with warnings.catch_warnings(action="ignore"):  # of sets that Python may read otherwise one day
-                expression = re.compile(line, re.IGNORECASE)
-        except (re.error, RecursionError, OverflowError):
-            continue
-        if any(expression.search(probe) for probe in _PROBES):
-            return True
-    return False
+def _dialects(usage: Usage) -> list[Dialect]:
+    """Return the dialects in which a pattern may be read; options that contradict each other mean several."""
+    given = [dialect for dialect, names in _DIALECTS.items() if usage.has(*names.split())]
+    if usage.name == "rg":
+        return given if given == ["fixed"] and not usage.has("--no-fixed-strings") else ["rust", *given]
+    return given or _DEFAULTS[usage.name]
 
 
 def _fd(usage: Usage, workspace: Workspace) -> Reasons:
