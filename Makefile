@@ -12,12 +12,15 @@ WHEELS := tools/wheels/downloaded
 WORKERS ?= 6
 # Other people's programs compute more.
 AT_ONCE ?= 3
+# Tests that talk with agents: their library takes a second to load, in a process of its own for each.
+TALKS := tests/agents tests/channels/test_discord_talk.py tests/frontends/chat tests/frontends/toolset \
+  tests/frontends/cli/test_agents.py tests/frontends/cli/test_agent_answers.py
 # Requests of `make fuzz` for each operation of the web API, and as many again that break its description.
 EXAMPLES ?= 500
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo fleet test test-browser test-long test-placed test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
+.PHONY: help demo fleet test test-agents test-hosts test-placed test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,12 +32,28 @@ fleet: $(VENV) ## Start PostgreSQL and three hosts, run something on each, kill 
 	@tools/postgres
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/fleet.sh
 
-test: $(VENV) ## Run the tests of our own code, a round of chaos included
+test: $(VENV) ## Run the tests of our own code, a round of chaos included; those below need more time or other programs
 	-@tools/apt bubblewrap
 	-@tools/apt strace
+	@rm -f .pytest_cache/v/cache/lastfailed
+	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) -m 'not postgres' \
+	$(addprefix --ignore=,$(TALKS) tests/browser tests/clients tests/long)
+
+test-agents: $(VENV) ## Run the tests that talk with agents, the chat among them
+	-@tools/apt bubblewrap
+	@rm -f .pytest_cache/v/cache/lastfailed
+	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) $(TALKS)
+
+test-hosts: $(VENV) ## Run the tests of fleets, with a PostgreSQL server of their own
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) --ignore tests/browser --ignore tests/clients --ignore tests/long
+	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) -m postgres \
+	$(addprefix --ignore=,tests/browser tests/clients tests/long)
+
+test-placed: $(VENV) ## Run the scenarios once more, with every run carried out by another home of a fleet
+	-@tools/postgres
+	@rm -f .pytest_cache/v/cache/lastfailed
+	@$(BIN)/python -m pytest -p tests.forked --at-once 4 --placed tests/scenarios --ignore-glob '*/test_hosts*'
 
 test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromium
 	-@tools/apt chromium
@@ -48,11 +67,6 @@ test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken 
 	-@tools/postgres
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -p tests.forked --at-once 2 tests/long
-
-test-placed: $(VENV) ## Run the scenarios once more, with every run carried out by another home of a fleet
-	-@tools/postgres
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once 4 --placed tests/scenarios --ignore-glob '*/test_hosts*'
 
 test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
 	-@tools/apt bubblewrap tmux
@@ -92,6 +106,7 @@ chaos: $(VENV) ## Kill, stop, starve and cut off real engines, on one host and o
 fuzz: $(VENV) ## Disguise harmful commands, run what passes of a million lines under a tracer, and send requests made from the API's description
 	@tools/apt bubblewrap
 	@tools/apt strace
+	-@tools/apt acl fd-find gawk plocate ripgrep tree
 	@EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q tests/long/test_web_fuzz.py
 	@$(BIN)/python -m tests.fuzz.fuzz
 	@$(BIN)/python -m tests.fuzz.traced

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import signal
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -41,6 +42,9 @@ for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLO
     os.environ.pop(name, None)
     os.unsetenv(name)
 
+# Tests press Ctrl-C, which a shell without job control ignores in what it starts in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 _numbers = itertools.count()
 
 # Collecting twelve thousand tests makes a million objects that stay. Searching them for garbage again and
@@ -60,7 +64,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "postgres" in getattr(item, "fixturenames", ()):
+            item.add_marker("postgres")
     wrong = unknown_ids(items, read(PLACE.read_text()))
     if wrong:
         raise pytest.UsageError("\n".join(wrong))
