@@ -83,6 +83,7 @@ class ApprovalContract:
         assert store.audit() == store.audit(run.task_id) == [evolve(before, is_gone=True)]
         assert (before.command, before.cwd, before.outcome, before.exit_code) == ("true", "/", "failed", 3)
         assert store.resolve_removed("true") == run.task_id
+        assert store.resolve_removed(f"t~{run.task_id[-6:]}") == run.task_id
         with pytest.raises(NotFound):
             store.resolve_removed("false")
         with store:

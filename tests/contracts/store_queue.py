@@ -201,3 +201,7 @@ class QueueContract:
             store.move_run(runs[4].id, before=runs[3].id)
         assert store.lane_load() == {"shell": (1, 2)}
         assert store.next_pending(limit=9)[0] == ["e-222222", "d-222222", "c-222222"]
+        everything = [f"{name}-222222" for name in "abcdex"]
+        assert store.start_order(everything) == ["e-222222", "d-222222", "c-222222"]
+        assert store.start_order(["c-222222", "d-222222"]) == ["d-222222", "c-222222"]
+        assert [store.lane_place(run.id) for run in runs] == [None, None, (1, 3), (3, 3), (2, 3)]

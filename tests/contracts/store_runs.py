@@ -249,6 +249,7 @@ class StoreContract:
         add(store, sample_task("make-222222"))
         add(store, sample_task("make-233333"))
         assert store.resolve("make-23") == "make-233333"
+        assert store.resolve("ma…233333") == store.resolve("~233333") == "make-233333"
         with pytest.raises(Ambiguous, match="make-222222, make-233333"):
             store.resolve("make-2")
         with pytest.raises(NotFound):

@@ -86,6 +86,8 @@ async def test_a_paused_task_can_be_cancelled(woken: TestEngine) -> None:
     assert "bye" in await woken.text(task.id)
     with pytest.raises(IllegalMove, match="nothing to pause"):
         await woken.pause(task.id)
+    with pytest.raises(IllegalMove, match="nothing to hold"):
+        await woken.hold(task.id)
 
 
 async def test_silence_is_not_reported_while_a_task_is_paused(home: Home) -> None:

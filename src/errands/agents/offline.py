@@ -29,8 +29,8 @@ INTRODUCTION = (
     "prompt and reports their output."
 )
 NO_MODEL = (
-    "no model is set up, and the prompt quotes no command; run `errands agents setup` to set up a model, or "
-    "quote a command in backticks, which needs none: run `make test`"
+    "no model is set up, and the prompt quotes no command; `errands agents setup` sets one up, and "
+    "a quoted command needs none: errands ask 'run `make test`'"
 )
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _BACKTICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)

@@ -5,7 +5,7 @@ The parts of the engine depend on this, never on `engine.py`.
 
 from __future__ import annotations
 
-from errands.model.errors import BadValue, ErrandsError, unknown_task
+from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound, unknown_task
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
@@ -75,10 +75,20 @@ class EngineCore:
             self.start_daemon()
 
     def resolve(self, task_id: str) -> str:
-        """Complete a unique prefix of a task's id; what cannot be an id is not found."""
+        """Complete a unique prefix of a task's id, or an id that a list has shortened.
+
+        What cannot be an id is not found.
+        """
         if not is_id(task_id):
             raise unknown_task(task_id)
         return self.store.resolve(task_id)
+
+    def means(self, text: str, task_id: str) -> bool:
+        """Return whether a text that is typed for the id of a task means this one."""
+        try:
+            return self.resolve(text) == task_id
+        except (Ambiguous, NotFound):
+            return False
 
     def id_by_key(self, key: str) -> str | None:
         """Return the id of the task that was submitted under an idempotency key."""
@@ -119,6 +129,14 @@ class EngineCore:
     def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
         """Return the pending tasks that start next, in that order, and how many there are in all."""
         return self.store.next_pending(limit=limit, batch=batch)
+
+    def start_order(self, task_ids: Sequence[str]) -> list[str]:
+        """Return those of the tasks that are pending, in the order in which they would start."""
+        return self.store.start_order(task_ids)
+
+    def lane_place(self, run_id: str) -> tuple[int, int] | None:
+        """Return the place of a pending run in its lane, from 1, and how many are pending there."""
+        return self.store.lane_place(run_id)
 
     def lane_widths(self) -> dict[str, int]:
         """Return the width of each lane: as a person set it, or else as configured."""

@@ -58,12 +58,12 @@ class Queue:
             return self._schedules().pause(view.id, by=by)
         return self._pause(view.id, LIVE, by)
 
-    def unpause(self, task_id: str, *, run: bool = False) -> View:
+    def unpause(self, task_id: str, *, by: str | None = None, run: bool = False) -> View:
         """Continue a paused task, release a held one, or let a paused schedule fire again. Idempotent."""
         view = self._core.view(self._core.resolve(task_id))
         if view.standing is not None and not run:
             return self._schedules().unpause(view.id)
-        return self._unpause(view.id, LIVE)
+        return self._unpause(view.id, LIVE, by)
 
     def hold(self, task_id: str, *, by: str | None = None) -> View:
         """Keep a pending task from starting until it is released. Idempotent."""
@@ -71,7 +71,7 @@ class Queue:
 
     def release(self, task_id: str) -> View:
         """Let a held task start when its turn comes. Idempotent."""
-        return self._unpause(self._core.resolve(task_id), ("pending",))
+        return self._unpause(self._core.resolve(task_id), ("pending",), None)
 
     def _pause(self, task_id: str, states: tuple[RunState, ...], by: str | None) -> View:
         from errands.engine.actor import actor
@@ -82,7 +82,8 @@ class Queue:
             run, state = view.latest, self._state(view)
             is_pending = state == "pending"
             if not view.is_live:
-                raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to pause")
+                what = "pause" if "running" in states else "hold"
+                raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to {what}")
             if state not in states:
                 raise IllegalMove(f"task {task_id} is running already; `errands pause {task_id}` suspends it")
             if view.is_cancelling:
@@ -93,10 +94,10 @@ class Queue:
                 self._note(view, "held" if is_pending else "paused", f"by {who}")
         return self._changed(view)
 
-    def _unpause(self, task_id: str, states: tuple[RunState, ...]) -> View:
+    def _unpause(self, task_id: str, states: tuple[RunState, ...], by: str | None) -> View:
         from errands.engine.actor import actor
 
-        now = self._core.clock.now()
+        now, who = self._core.clock.now(), by or actor()
         with self._store:
             view = self._store.view(task_id)
             run = view.latest
@@ -108,7 +109,7 @@ class Queue:
                     f"task {task_id} is paused, not held; `errands unpause {task_id}` continues it"
                 )
             if self._store.unpause_run(run.id, state=run.state, now=now):
-                self._note(view, "released" if state == "pending" else "continued", f"by {actor()}")
+                self._note(view, "released" if state == "pending" else "continued", f"by {who}")
         return self._changed(view)
 
     def _state(self, view: View) -> RunState:

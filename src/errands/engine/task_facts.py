@@ -19,6 +19,7 @@ from errands.text.describe import (
     signal_name,
     tokens_text,
     took_text,
+    until,
     waits_for,
 )
 
@@ -57,6 +58,9 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
         yield "approved", f"{local(view.approved_at)} by {by}"
     if run.state == "pending" and run.number:
         yield "state", waits_for(view, at=at)
+        place = None if view.state == "proposed" else engine.lane_place(run.id)
+        if place is not None:
+            yield "place", f"{place[0]} of {place[1]} in lane {view.lane}"
     else:
         yield "after", ", ".join(details.get("after", ()))
     if view.retry is not None and run.state == "running":
@@ -100,7 +104,7 @@ def _recurring_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
         return
     yield "event" if standing.health else "schedule", line(standing.rule)
     if standing.next_at is not None:
-        yield "next run", f"{local(standing.next_at)} ({ago(standing.next_at, at=at)})"
+        yield "next run", f"{local(standing.next_at)} ({until(standing.next_at, at=at)})"
     if standing.last_at is not None:
         yield "last run", f"{local(standing.last_at)} ({ago(standing.last_at, at=at)})"
     yield "runs", f"{standing.runs}" + ("" if standing.max_runs is None else f" of {standing.max_runs}")

@@ -119,7 +119,7 @@ def loose_parent(path: str) -> str:
             mode = os.stat(above).st_mode
         except OSError:
             continue
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        if stat.S_ISDIR(mode) and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             return above
     return ""
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from errands.model.notices.notice import REPORTS
 from errands.model.text.duration import spoken, upcoming
+from errands.model.text.naming import SHORTENED, short_id
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
 from errands.model.view import RunView, View
@@ -14,6 +15,7 @@ from errands.text import Cell, Look, plural, titled, width
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 def now() -> datetime:
@@ -26,6 +28,13 @@ def ago(moment: datetime, *, at: datetime) -> str:
     if gap.total_seconds() < -1:
         return upcoming(-gap)
     return f"{spoken(gap)} ago" if gap.total_seconds() >= 1 else "just now"
+
+
+def until(moment: datetime, *, at: datetime) -> str:
+    """Return how long until something is due, or since when it is."""
+    if moment > at:
+        return upcoming(moment - at)
+    return "now" if at - moment < timedelta(seconds=1) else ago(moment, at=at)
 
 
 def age(moment: datetime, *, at: datetime) -> str:
@@ -71,14 +80,15 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
     return " ".join(words) + (f" · {more}" if more else "")
 
 
-def outcome(view: View, look: Look, *, at: datetime, is_kept: bool = False) -> str:
+def outcome(view: View, look: Look, *, at: datetime, zone: str = "", is_kept: bool = False) -> str:
     """Return what to say about a task besides its state: progress, result, reason, or what it waits for.
 
     A text that is kept for a while has no bar and no times that pass: what shows it draws them itself.
+    Where the time zone of schedules is `zone`, it is not named.
     """
     run = view.latest
     if view.standing is not None:
-        return repetition(view, at=at, is_kept=is_kept)
+        return repetition(view, at=at, zone=zone, is_kept=is_kept)
     if run.state == "running":
         where = f"on {line(view.runs_on)}" if view.runs_on else ""
         columns = 0 if is_kept else BAR
@@ -89,24 +99,27 @@ def outcome(view: View, look: Look, *, at: datetime, is_kept: bool = False) -> s
     return result(run)
 
 
-def repetition(view: View, *, at: datetime, is_kept: bool = False) -> str:
-    """Return when a recurring task runs, what it does now, and how its last run ended."""
+def repetition(view: View, *, at: datetime, zone: str = "", is_kept: bool = False) -> str:
+    """Return when a recurring task runs next, its rule, what it does now, and how its last run ended.
+
+    What matters most is first, because a narrow list shows only the beginning.
+    """
     standing, run = view.standing, view.latest
     assert standing is not None
-    words = [line(standing.rule)]
-    if standing.health in ("failing", "broken"):
-        words.append(f"its watch is {standing.health}")
+    words = []
     if view.state == "proposed":
         words.append(waits_for(view, at=at))
+    if standing.health in ("failing", "broken"):
+        words.append(f"its watch is {standing.health}")
     if is_kept:
         pass
     elif standing.next_at is not None:
-        is_due = standing.next_at <= at + timedelta(seconds=1)
-        words.append("next now" if is_due else f"next {ago(standing.next_at, at=at)}")
-    elif standing.checked_at is not None and standing.signal_at is None:
-        words.append(f"checked {ago(standing.checked_at, at=at)}")
-    if standing.signal_at is not None and not is_kept:
+        words.append(f"next {until(standing.next_at, at=at)}")
+    elif standing.signal_at is not None:
         words.append(f"event {ago(standing.signal_at, at=at)}")
+    elif standing.checked_at is not None:
+        words.append(f"checked {ago(standing.checked_at, at=at)}")
+    words.append(line(standing.rule).replace(f" ({zone})", "", 1))
     if view.is_live:
         waiting = (
             f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at, is_kept=is_kept)
@@ -205,7 +218,7 @@ def waits_for(view: View, *, at: datetime, is_kept: bool = False) -> str:
         next_at = view.standing.next_at
         if view.standing.health is not None and next_at is None:
             return "waiting for an event"
-        return "no next run" if next_at is None else f"starts {ago(next_at, at=at)}"
+        return "no next run" if next_at is None else f"starts {until(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
         return "" if is_kept else f"starts {upcoming(view.due_at - at)}"
     others = (view.details or {}).get("waiting_for")
@@ -216,6 +229,24 @@ def waits_for(view: View, *, at: datetime, is_kept: bool = False) -> str:
     if view.host and view.latest.started_at is not None:
         return f"waiting for a host: {line(view.host)}"
     return f"waiting for room in lane {view.lane}"
+
+
+def start_rank(view: View, place: int, *, at: datetime) -> tuple[int, Any, datetime]:
+    """Rank what has not started, by when it will.
+
+    First what starts at once, by its place in the queue; then what starts at a time; then what waits for
+    tasks or is held; last what waits for events.
+    """
+    if view.standing is not None:
+        due = view.standing.next_at
+        if due is None:
+            return (3, 0, view.created_at)
+        place = 0
+    elif view.waits or view.is_held:
+        return (2, place, view.created_at)
+    else:
+        due = view.due_at or (view.retry.at if view.retry else None)
+    return (0, place, view.created_at) if due is None or due <= at else (1, due, view.created_at)
 
 
 def reported(view: View) -> str:
@@ -275,24 +306,22 @@ def progress_text(
 SHORTEST_BAR = 3
 
 
-def id_cell(view_id: str, others: Sequence[str], look: Look, *, before: str = "", after: str = "") -> Cell:
-    """Return the cell of an id; in a narrow table it shrinks to a beginning that is enough to type.
+def id_cell(
+    task_id: str, look: Look, *, means: Callable[[str, str], bool], before: str = "", after: str = ""
+) -> Cell:
+    """Return the cell of an id; what it shrinks to in a narrow table means the same task when it is typed.
 
-    If several tasks share that beginning, it shrinks in the middle instead, because the end tells them apart.
+    That is a beginning, or if other tasks share that, as `means` says, an id without its middle.
     """
 
     def fit(room: int) -> str:
-        if width(before) + len(view_id) <= room:
-            return before + view_id
         room -= width(before)
-        head = view_id[:room].rstrip("-.")
-        if sum(each.startswith(head) for each in others) == 1:
-            return before + head
-        end = view_id.rpartition("-")[2]
-        mark = look.sign("…", "~")
-        return before + view_id[: max(room - len(end) - 1, 0)] + mark + end
+        beginning = task_id[:room].rstrip("-.")
+        if beginning == task_id or means(beginning, task_id):
+            return before + beginning
+        return before + short_id(task_id, room, mark=look.sign(*SHORTENED))
 
-    text = f"{before}{view_id} {after}".rstrip()
+    text = f"{before}{task_id} {after}".rstrip()
     return Cell(text=text, colour="" if before else "bold", fit=fit)
 
 

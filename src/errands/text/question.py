@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+TAB = "    "
 # Letters that show nothing, with or without width.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 # Characters of any other direction move their neighbours on some terminals.
@@ -19,9 +20,10 @@ _LEFT_TO_RIGHT = frozenset(("L", "EN", "ES", "ET", "CS", "ON", "WS"))
 
 
 def visible(text: str) -> str:
-    """Escape every character that a terminal would interpret, hide, move or overlay."""
+    """Escape every character that a terminal would interpret, hide, move or overlay; a tab becomes spaces."""
     if text.isascii() and text.isprintable():
         return text
+    text = text.replace("\t", TAB)
     return "".join(character if _is_plain(character) else escaped(character) for character in text)
 
 

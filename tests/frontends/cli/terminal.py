@@ -20,14 +20,20 @@ class Terminal:
         self._open: list[pexpect.spawn[str]] = []
 
     def types(
-        self, *words: str, columns: int = 100, cwd: Path | None = None, **environ: str
+        self, *words: str, lines: int = 24, columns: int = 100, cwd: Path | None = None, **environ: str
     ) -> pexpect.spawn[str]:
-        return self.starts([*COMMAND, *words], columns=columns, cwd=cwd, **environ)
+        return self.starts([*COMMAND, *words], lines=lines, columns=columns, cwd=cwd, **environ)
 
     def starts(
-        self, command: list[str], *, columns: int = 100, cwd: Path | None = None, **environ: str
+        self,
+        command: list[str],
+        *,
+        lines: int = 24,
+        columns: int = 100,
+        cwd: Path | None = None,
+        **environ: str,
     ) -> pexpect.spawn[str]:
-        """Start any program on a terminal, which alone says how wide it is."""
+        """Start any program on a terminal, which alone says how large it is."""
         ours = {
             name: value for name, value in self._person.environ.items() if name not in ("COLUMNS", "LINES")
         }
@@ -36,7 +42,7 @@ class Terminal:
             command[1:],
             env={**ours, "TERM": "xterm", **environ},
             cwd=str(cwd or self._person.cwd),
-            dimensions=(24, columns),
+            dimensions=(lines, columns),
             encoding="utf-8",
             timeout=60,
         )

@@ -40,7 +40,7 @@ def test_a_watch_is_made_shown_and_runs(person: Person, tmp_path: Path) -> None:
     assert re.search(r"watch +well\n", shown)
     assert re.search(r"last check +20", shown)
     assert re.search(r"last event +a\.txt created \(", shown)
-    assert "on file:*.txt · event " in person.types("ls").out
+    assert re.search(r" active .* event .* · on file:\*\.txt · ", person.types("ls").out)
     assert re.search(r"ran +1", person.types("schedule", task_id[1]).out)
     person.types("cancel", task_id[1])
 

@@ -139,6 +139,7 @@ def test_what_failed_is_restarted_or_cleared_together(newcomer: Person, tmp_path
 
     assert [newcomer.sees(each)["runs"] for each in (*failing, fine)] == [2, 2, 1, 1]
     assert newcomer.types("clear", "--failed").out == "cleared 1 task\n"
+    newcomer.types("run", "--wait", "--lane", "chat", f"test ! -e {flag}", code=1)  # as a message of a chat
     assert newcomer.types("restart", "--failed", code=3).err.startswith("errands: no task has failed")
     assert newcomer.types("restart", code=2).err.startswith("errands: give the ids")
 

@@ -315,7 +315,6 @@ def test_an_unknown_id_is_not_found_whatever_the_verb(person: Person, verb: str)
     ("words", "complaint"),
     [
         (["clear"], "say what to remove: ids, --batch"),
-        (["ls", "--all", "-n", "3"], "give either --all or --number, not both"),
         (["ls", "--watch", "--json"], "give either --watch or --json, not both"),
         (["ls", "--watch"], "--watch needs a terminal"),
         (["logs", "--tail", "3", "--offset", "3", "x"], "give either --tail or --offset, not both"),

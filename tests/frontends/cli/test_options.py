@@ -101,7 +101,7 @@ def test_options_after_an_operand_are_listed_so_that_a_verb_can_reject_them() ->
             ["a", "--state", "runing"],
             "cannot be 'runing'; choose one of: pending, running \\(did you mean running\\?\\)",
         ),
-        ([], "logs needs ID, a task"),
+        ([], "logs needs ID: a task"),
     ],
 )
 def test_what_cannot_be_understood_is_an_error_that_says_what_to_write(

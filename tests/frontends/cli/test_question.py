@@ -210,7 +210,8 @@ def test_the_question_shows_every_step_hook_variable_and_directory(
 @pytest.mark.parametrize(
     ("content", "seen"),
     [
-        (b"echo one\nprintf '\x1b[2J'\n", "│ echo one\r\n{}│ printf '<U+001B>[2J'\r\n"),
+        (b"echo one\nprintf '\x1b[2J'\n", "│ echo one\r\n{0}│ printf '<U+001B>[2J'\r\n"),
+        (b"if true\n\tthen\trm x\x0b\nfi\n", "│ if true\r\n{0}│     then    rm x<U+000B>\r\n{0}│ fi\r\n"),
         (b"true\n" * 500, "│ (too long to show here)\r\n"),
         (b"\xff\xfe\n", "│ (not text)\r\n"),
     ],

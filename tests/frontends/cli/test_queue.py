@@ -8,6 +8,12 @@ import pytest
 
 from tests.frontends.cli.person import Person
 
+
+def listed(person: Person, *words: str) -> list[str]:
+    """Return the ids that `ls` lists, in their order."""
+    return [row.split()[0] for row in person.types("ls", "--columns", "id", *words).out.splitlines()[1:]]
+
+
 COUNTING = "n=0; while :; do n=$((n+1)); echo $n; sleep 0.01; done"
 
 
@@ -21,6 +27,10 @@ def test_a_task_is_paused_when_pause_returns_and_continues(person: Person) -> No
 
     assert paused.out == f"paused {task_id}: its processes are suspended  (errands unpause {task_id})\n"
     assert "‖ paused" in person.types("ls").out
+    assert "‖ paused" in person.types("ls", "--state", "paused").out
+    assert task_id in person.types("ls", "--state", "running").out
+    assert "no matching tasks" in person.types("ls", "--state", "cancelling").out
+    assert [each["id"] for each in person.types("ls", "--state", "paused", "--json").objects] == [task_id]
     assert "‖ paused" in person.types("show", task_id).out
     assert person.sees(task_id)["paused_at"] is not None
     assert output.stat().st_size - size < 100  # what was in the pipe
@@ -35,7 +45,12 @@ def test_a_task_is_paused_when_pause_returns_and_continues(person: Person) -> No
 @pytest.mark.spec("L28", "X7")
 def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
     task_id = person.starts("--hold", "--name", "later", "echo old")
+    other = person.starts("--at", "in 1h", "true")
     assert "‖ held" in person.types("ls").out
+    assert listed(person, "--state", "held", "-n", "1") == [task_id]
+    assert listed(person, "--state", "held", "--state", "pending") == [other, task_id]
+    assert [each["id"] for each in person.types("ls", "--state", "held", "--json").objects] == [task_id]
+    person.types("cancel", other)
     held = person.types("hold", task_id)
     assert held.out == f"held {task_id}  (errands release {task_id})\n"
 
@@ -97,6 +112,10 @@ def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
     assert person.types("move", first, "--last").out == f"moved {first}: now 3 of 3 in lane bench\n"
     assert person.types("move", first, "--before", second, "--json").object["place"] == 2
     assert "give one of" in person.types("move", first, "--first", "--last", code=2).err
+    for words in ((), ("--state", "pending"), ("-n", "3"), ("--all",), ("--state", "pending", "--all")):
+        found = [each for each in listed(person, *words) if each in (first, second, third)]
+        assert found == [third, first, second], words
+    assert "2 of 3 in lane bench" in person.types("show", first).out
 
     lanes = {each["name"]: each for each in person.types("lane", "--json").objects}
     assert (lanes["bench"]["width"], lanes["bench"]["pending"]) == (0, 3)

@@ -43,6 +43,29 @@ def test_a_preview_shows_five_times_and_starts_nothing(person: Person) -> None:
     assert len(person.types("ls", "--json", "--all").objects) == before
 
 
+@pytest.mark.spec("T1")
+def test_times_that_follow_each_other_differ(person: Person) -> None:
+    assert re.search(r"next run \S+ \S+ \(in 1 s\)", person.types("run", "--every", "1s", "true").out)
+    for every in ("1s", "30s", "59s"):
+        shown = person.types("run", "--preview", "--every", every, "true").out
+        assert len(set(re.findall(r"\(in .*\)", shown))) == 5, shown
+
+
+@pytest.mark.spec("X21")
+def test_a_narrow_list_shows_when_a_task_runs_next_and_no_zone_of_its_own(person: Person) -> None:
+    words = ("run", "-q", "--cron", "0 9 * * 1-5")
+    here = person.types(*words, "--tz", "Asia/Tokyo", "--name", "here", "true").out.strip()
+    there = person.types(*words, "--tz", "America/New_York", "--name", "there", "true").out.strip()
+    narrow = person.types("ls", COLUMNS="60", TZ="Asia/Tokyo").out
+    wide = person.types("ls", COLUMNS="200", TZ="Asia/Tokyo").out
+
+    for task_id, zone in ((here, ""), (there, r" \(America/New_York\)")):
+        assert re.search(rf"^{task_id} +. active .* in \d+ (h|min|day)", narrow, re.M), narrow
+        assert re.search(rf"^{task_id} .* next in [\w ]+ · cron 0 9 \* \* 1-5{zone}( |$)", wide, re.M), wide
+    person.configures('[schedules]\nzone = "America/New_York"\n')
+    assert "America/New_York" not in person.types("ls", COLUMNS="200", TZ="Asia/Tokyo").out
+
+
 @pytest.mark.spec("T2", "T5", "X7")
 def test_a_schedule_is_shown_fired_paused_and_resumed(person: Person) -> None:
     task_id = person.types("run", "-q", "--every", "1h", "--max-runs", "9", "echo hello").out.strip()
@@ -59,8 +82,7 @@ def test_a_schedule_is_shown_fired_paused_and_resumed(person: Person) -> None:
     assert re.search(r"next run +20", shown)
     row = person.types("ls").out.partition(task_id)[2].splitlines()[0]
     assert "active" in row
-    assert "every 1h · next in 1 h" in row
-    assert "last completed" in row
+    assert "next in 1 h · every 1h · last completed" in row
 
     assert person.types("pause", task_id).out == f"paused {task_id}  (errands unpause {task_id})\n"
     assert person.sees(task_id)["next_run_at"] is None

@@ -181,6 +181,8 @@ def test_a_template_is_saved_shown_started_and_removed(person: Person, tmp_path:
     view = person.types("ls", "--batch", "greetings", "--json").object
     assert (view["template"], view["description"]) == ("greet", "greet a b; echo evil")
     assert "hello" in person.types("template", "show", "greet").out
+    again = person.types("template", "save", "greet", "echo")
+    assert again.out.startswith("replaced greet, which takes no parameters")
     person.types("template", "rm", "greet")
     assert "greet" in person.types("template", "run", "greet", "who=x", code=3).err
 

@@ -14,6 +14,7 @@ from errands.frontends.toolset import BackgroundTasks
 from errands.model.errors import BadValue
 from errands.testing.engines import TestEngine
 from tests.frontends.toolset.stage import DONE, Script
+from tests.gate import Gate
 
 
 @pytest.mark.spec("N6", "N8", "X20")
@@ -38,14 +39,19 @@ async def test_the_end_of_a_task_reaches_the_live_run(engine: TestEngine) -> Non
 
 
 @pytest.mark.spec("N6")
-async def test_a_run_about_to_end_gets_one_more_turn_for_a_task_that_ended(engine: TestEngine) -> None:
-    script = Script(("run", {"command": "echo news"}))
+async def test_a_run_about_to_end_gets_one_more_turn_for_a_task_that_ended(
+    engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gate = Gate(tmp_path / "gate")
+    script = Script(("run", {"command": "cat gate"}))
     turns: list[int] = []
 
     async def slowly(messages: object, info: object) -> object:
         answer = script._answer(messages, info)  # type: ignore[arg-type]
         if script.results:
-            # It ends while the model writes its last answer.
+            if not turns:  # it ends while the model writes its last answer
+                await asyncio.to_thread(gate.opens, "news\n")
             await engine.wait(script.results[0].content["id"])
             turns.append(len(script.heard))
         return answer

@@ -32,12 +32,27 @@ async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) 
         screen = await viewer.shows(asked, runs.id, failed.id, later.id)
 
     order = [
-        "WAITING FOR YOU · 1", asked, "RUNNING · 1", runs.id, "FAILED SINCE YOU LOOKED · 1", failed.id,
+        "WAITING FOR YOU · 1", asked, "RUNNING · 1", runs.id, "FAILED, NOT MARKED AS SEEN · 1", failed.id,
         "NEXT · 1", later.id,
     ]  # fmt: skip
     places = [screen.index(each) for each in order]
     assert places == sorted(places)
     assert "1 waiting for you · 1 running · 1 failed" in screen
+
+
+async def test_what_comes_next_is_in_the_order_of_time(engine: TestEngine, home: Home) -> None:
+    await engine.submit("true", name="waits", hold=True)
+    await engine.submit("true", name="later", at="in 9h")
+    await engine.submit("true", name="hourly", every="1h")
+    await engine.submit("true", name="soon", at="in 20m")
+    await engine.submit("true", name="daily", every="1d")
+
+    async with viewing(home) as viewer:
+        screen = await viewer.shows("NEXT · 5", "daily-", "waits-")
+
+    names = ("soon-", "hourly-", "later-", "daily-", "waits-")
+    places = [screen.index(each) for each in names]
+    assert places == sorted(places)
 
 
 async def test_what_stands_above_the_first_row_stays_in_sight(engine: TestEngine, home: Home) -> None:
@@ -56,7 +71,7 @@ async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> 
         await viewer.shows(
             "Nothing is waiting for you.",
             "Nothing is running.",
-            "Nothing has failed since you looked.",
+            "No new failures.",
             "Nothing comes next.",
             "No tasks yet: o starts one",
         )
@@ -105,6 +120,6 @@ async def test_what_was_seen_is_not_shown_again(engine: TestEngine, home: Home) 
         await viewer.press("d")
         await viewer.hides(failed.id)
     async with viewing(home) as viewer:
-        await viewer.shows("Nothing has failed since you looked.")
+        await viewer.shows("No new failures.")
         again = await engine.finished("exit 4")
         await viewer.shows(again.id)

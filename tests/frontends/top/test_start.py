@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,7 +113,8 @@ def test_without_colours_nothing_is_coloured(home: Home, daemons: Daemons, tmp_p
 
 def _shown(terminal: Terminal, text: str, setting: str) -> str:
     """Return everything that the viewer draws until it shows a text and is left."""
-    session = terminal.types("top", columns=80, cwd=None, **{setting: "1"})
+    environ: dict[str, Any] = {setting: "1"}
+    session = terminal.types("top", columns=80, cwd=None, **environ)
     session.logfile_read = drawn = io.StringIO()
     session.expect(text)
     session.send("q")

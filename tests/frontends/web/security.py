@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.frontends.web.server import WebServer
+from tests.frontends.web.server import WebServer, code_in
 
 Check = Callable[[WebServer], None]
 CHECKS: list[Check] = []
@@ -29,7 +29,7 @@ def digest(secret: str) -> str:
 
 def minted(web: WebServer) -> str:
     """Make another code, as a second `errands web` does."""
-    return web.errands("web", "--no-open").strip().partition("#code=")[2]
+    return code_in(web.errands("web", "--no-open"))
 
 
 def leaks(web: WebServer, secret: str) -> list[str]:

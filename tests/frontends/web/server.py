@@ -39,6 +39,11 @@ class Reply:
         return found
 
 
+def code_in(said: str) -> str:
+    """Return the code in what `errands web` prints."""
+    return said.partition("#code=")[2].split()[0]
+
+
 class WebServer:
     """The server of one home; `settings` are written into its configuration file, `limits` are its own."""
 
@@ -71,9 +76,9 @@ class WebServer:
                 text=True,
             )
         assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-        assert self.url, self.log.read_text()
         self.link = "" if "--service" in words else self.process.stdout.readline().strip()
+        self.url = self.process.stdout.readline().strip().removeprefix("from then on: ")
+        assert self.url, self.log.read_text()
         where = urlsplit(self.url)
         self.host, self.port = where.hostname or "", where.port or 0
         self.key = ""

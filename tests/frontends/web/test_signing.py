@@ -15,7 +15,7 @@ from errands.frontends.web.guard import checked_origin
 from errands.frontends.web.signing import CODE_LIVES, Signing
 from errands.model.errors import BadValue, NotFound
 from errands.ports.home import Home
-from tests.frontends.web.server import WITHIN, WebServer
+from tests.frontends.web.server import WITHIN, WebServer, code_in
 
 pytestmark = pytest.mark.spec("X8")
 
@@ -112,8 +112,9 @@ def test_an_origin_is_one_with_tls(wrong: str) -> None:
 
 def test_a_second_command_signs_in_at_the_server_that_runs(web: WebServer) -> None:
     said = web.errands("web", "--no-open").splitlines()
-    assert said[0] == web.url
-    code = said[1].partition("#code=")[2]
+    assert said[0].startswith(f"sign in (once, within 5 minutes): {web.url}/#code=")
+    assert said[1:] == [f"from then on: {web.url}"]
+    code = said[0].partition("#code=")[2]
     assert web.post("/api/sign-in", {"code": code}, key="").status == 201
     sessions = web.errands("web", "--sessions")
     assert sessions.count("Firefox on Linux") == 2
@@ -134,7 +135,7 @@ def test_the_link_is_opened_through_a_file_and_no_argument_has_the_code(
         check=True,
         timeout=WITHIN,
     )
-    code = done.stdout.partition("#code=")[2].strip()
+    code = code_in(done.stdout)
     (argument,) = seen.read_text().split()
     assert code not in argument
     page = Path(argument.removeprefix("file://"))
@@ -154,7 +155,7 @@ def test_a_link_on_a_terminal_has_a_qr_code() -> None:
 def test_a_service_prints_no_link(make_web: Callable[..., WebServer]) -> None:
     web = make_web(words=("--service",))
     assert web.link == ""
-    code = web.errands("web", "--no-open").partition("#code=")[2].strip()
+    code = code_in(web.errands("web", "--no-open"))
     assert web.sign_in(code).status == 201
 
 

@@ -221,11 +221,16 @@ def test_a_cron_line_means_what_it_means_elsewhere(line: str, first: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["", "* * * *", "* * * * * *", "60 * * * *", "0 0 31 2 *", "a b c d e", "@reboot"]
+    "line", ["", "* * * *", "* * * * * *", "60 * * * *", "0 0 31 13 *", "a b c d e", "@reboot"]
 )
 def test_an_invalid_cron_line_is_refused(line: str) -> None:
     with pytest.raises(BadValue, match="is not a cron line"):
         check_line(line)
+
+
+def test_a_cron_line_for_a_day_that_never_comes_is_refused() -> None:
+    with pytest.raises(BadValue, match=r"'0 0 31 2 \*' never fires: that day does not exist"):
+        check_line("0 0 31 2 *")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.model.errors import BadValue
-from errands.model.text.duration import parse_duration, parse_size, parse_time, spoken
+from errands.model.text.duration import parse_duration, parse_size, parse_time, spoken, upcoming
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -214,6 +214,23 @@ def test_a_time_of_day_alone_is_within_a_day_and_never_past(later: timedelta) ->
 )
 def test_a_duration_is_spoken_in_two_units_at_most(seconds: float, text: str) -> None:
     assert spoken(timedelta(seconds=seconds)) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "in 1 s"),
+        (59.4, "in 59 s"),
+        (90, "in 1 min 30 s"),
+        (120, "in 2 min"),
+        (299, "in 4 min 59 s"),
+        (330, "in 6 min"),
+        (7500, "in 2 h 5 min"),
+        (90_000, "in 1 day 1 h"),
+    ],
+)
+def test_what_comes_within_minutes_has_seconds(seconds: float, text: str) -> None:
+    assert upcoming(timedelta(seconds=seconds)) == text
 
 
 @given(st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=36_500)))

@@ -11,11 +11,15 @@ from errands.model.run import task_of
 from errands.model.text.naming import (
     ALPHABET,
     LONGEST_TASK_ID,
+    SHORTENED,
+    SUFFIX_LENGTH,
     command_slug,
+    ends_of_id,
     is_id,
     is_run_id,
     is_task_id,
     new_id,
+    short_id,
     slug,
 )
 from tests.samples import sample_run
@@ -163,11 +167,46 @@ def test_ids_hold_nothing_that_means_something_in_a_path(text: str) -> None:
 
 
 @pytest.mark.spec("L4")
-@pytest.mark.parametrize("text", ["p", "pytest", "pytest-", "pytest-7k", "pytest-7k2m4x"])
+@pytest.mark.parametrize(
+    "text", ["p", "pytest", "pytest-", "pytest-7k", "pytest-7k2m4x", "py…7k2m4x", "~7k2m4x"]
+)
 def test_the_beginning_of_an_id_can_name_a_task(text: str) -> None:
     assert is_id(text)
 
 
-@pytest.mark.parametrize("text", ["", "-", "P", "pytest-7k2m4x.1", "a/b", "a" * 40, "pytest*", "%"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-",
+        "P",
+        "pytest-7k2m4x.1",
+        "a/b",
+        "a" * 40,
+        "pytest*",
+        "%",
+        "~",
+        "py…",
+        "py…7k",
+        "py~7k2m4/",
+        "a/b~7k2m4x",
+        "-~7k2m4x",
+        "py~7k2m4x~7k2m4x",
+    ],
+)
 def test_a_text_that_cannot_begin_an_id_names_no_task(text: str) -> None:
     assert not is_id(text)
+
+
+@pytest.mark.parametrize("mark", SHORTENED)
+@given(room=st.integers(min_value=SUFFIX_LENGTH + 1, max_value=50))
+def test_a_shortened_id_fits_and_names_its_task(mark: str, room: int) -> None:
+    task_id = "why-is-the-build-red-7k2m4x"
+    shown = short_id(task_id, room, mark=mark)
+    beginning, end = ends_of_id(shown)
+
+    assert len(shown) <= room
+    assert is_id(shown)
+    assert task_id.startswith(beginning)
+    assert task_id.endswith(end)
+    assert end or shown == task_id

@@ -158,8 +158,8 @@ BREAKAGES = [
         "X7",
         "waiting for several tasks exits with the code of the last one",
         file="frontends/cli/verbs/wait.py",
-        old="return 124 if 124 in codes else next((code for code in codes if code), 0)",
-        new="return 124 if 124 in codes else codes[-1]",
+        old="return STILL_LIVE if STILL_LIVE in codes else next((code for code in codes if code), 0)",
+        new="return STILL_LIVE if STILL_LIVE in codes else codes[-1]",
         test="frontends/cli/test_looking.py::test_waiting_for_several",
     ),
     Breakage(

@@ -25,10 +25,14 @@ def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
         return Now() if draft.at is None else At(time=draft.at)
     from errands.model.schedule.recurring import trigger_of
 
-    zone = config.schedules.zone
-    if zone == "local" and draft.on is None:
-        zone = local_zone(os.environ if draft.environ is None else draft.environ)
+    zone = own_zone(config, os.environ if draft.environ is None else draft.environ)
     return trigger_of(draft, now=now, zone=zone)
+
+
+def own_zone(config: Config, environ: Mapping[str, str]) -> str:
+    """Return the zone of schedules that name none."""
+    zone = config.schedules.zone
+    return local_zone(environ) if zone == "local" else zone
 
 
 def due_time(task: Task, now: datetime) -> datetime | None:

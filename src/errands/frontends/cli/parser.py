@@ -333,7 +333,7 @@ def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
     left = list(words)
     for operand in verb.operands:
         if not left and not operand.optional:
-            what = f": {', '.join(operand.choices)}" if operand.choices else f", {operand.help}"
+            what = f": {', '.join(operand.choices)}" if operand.choices else f": {operand.help}"
             raise Usage(f"{verb.name} needs {operand.metavar}{what}; see errands {verb.name} --help")
         if operand.repeat:
             values[operand.name], left = tuple(left), []

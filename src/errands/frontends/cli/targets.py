@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from errands.frontends.cli.fleet_control import FleetControl
     from errands.frontends.cli.fleet_tasks import FleetTasks
     from errands.model.options.draft import Draft
 
@@ -63,13 +64,25 @@ def resolved(context: Context, beginning: str) -> str:
 
 def fleet_tasks(context: Context, error: UnknownTask) -> FleetTasks:
     """Return the verbs for a task of another home; if this home has no fleet, raise the error."""
+    _check_joined(context, error)
+    from errands.frontends.cli.fleet_tasks import FleetTasks
+
+    return FleetTasks(context, error)
+
+
+def fleet_control(context: Context, error: UnknownTask) -> FleetControl:
+    """Return what controls a task of another home while it runs; else as `fleet_tasks`."""
+    _check_joined(context, error)
+    from errands.frontends.cli.fleet_control import FleetControl
+
+    return FleetControl(context, error)
+
+
+def _check_joined(context: Context, error: UnknownTask) -> None:
     import os
 
     if not os.path.exists(context.home.fleet):
         raise error
-    from errands.frontends.cli.fleet_tasks import FleetTasks
-
-    return FleetTasks(context, error)
 
 
 def with_far_tasks(context: Context, draft: Draft) -> Draft:

@@ -65,7 +65,7 @@ def check_links(targets: Sequence[Target], project: str) -> None:
         if _is_within(target.path, project) and not _is_within(place, root):
             raise BadValue(
                 f"nothing was written: {target.path} is behind a symbolic link and would change {place}, "
-                "outside of the project; replace the link by a file, or install without --project"
+                "outside the project; replace the link with a file, or install without --project"
             )
 
 

@@ -61,7 +61,12 @@ _ROWS: dict[Place, tuple[tuple[str, str, str, str], ...]] = {
         ("open", "enter", "open", "open the task: its output, runs, conversation, trace and question"),
         ("select", "x", "select", "select a task, or not"),
         ("select_all", "X", "", "select all tasks that match the filter, or none"),
-        ("dismiss", "d", "seen", "in Now: remove from the list what has failed so far"),
+        (
+            "dismiss",
+            "d",
+            "seen",
+            "in Now: mark what has failed so far as seen, which removes it from the list",
+        ),
         ("zoom_in", "+", "", "in Timeline: show a shorter time"),
         ("zoom_out", "-", "zoom", "in Timeline: show a longer time, from 15 minutes to a week"),
         ("earlier", "<", "", "in Timeline: show the time before"),

@@ -14,6 +14,7 @@ from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
+from errands.text.describe import start_rank
 
 _KEPT = 1000  # views
 _MOST_QUESTIONS = 200
@@ -118,10 +119,9 @@ class Feed:
         seen = {view.id for view in live}
         coming = engine.summaries([each for each in ids if each not in seen])
         standing = [view for view in engine.list(Query(states=STANDING)) if view.state == "active"]
-        coming += sorted(
-            (view for view in standing if view.id not in seen and not view.is_live),
-            key=lambda view: (view.standing and view.standing.next_at) or at + timedelta(days=36500),
-        )
+        coming += [view for view in standing if view.id not in seen and not view.is_live]
+        places = {each: place for place, each in enumerate(ids)}
+        coming.sort(key=lambda view: start_rank(view, places.get(view.id, 0), at=at))
         self._keep((*live, *failed, *coming))
         return NowFacts(waiting, running, failed, coming, max(pending - len(ids), 0))
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from errands.engine.approval.question_facts import facts_of
 from errands.engine.engine import Engine
+from errands.engine.submit.draft_trigger import own_zone
 from errands.engine.text_mask import TextMask
 from errands.model.states import SIGNS
 from errands.model.text.sanitise import line
@@ -28,10 +29,11 @@ class Words:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._mask = TextMask(engine, os.environ)
+        self._zone = own_zone(engine.config, os.environ)
 
     def detail(self, view: View, look: Look, *, at: datetime) -> str:
         """Return what to say about a task besides its state."""
-        return self._mask.text(view.id, outcome(view, look, at=at))
+        return self._mask.text(view.id, outcome(view, look, at=at, zone=self._zone))
 
     def purpose(self, view: View) -> str:
         """Return what a task is for, on one line."""

@@ -16,13 +16,14 @@ _FOR_PHONES = "for a QR code that a phone can use, set web.origin (docs/how-to/w
 
 
 def print_link(signing: Signing, url: str, code: str, *, is_opened: bool) -> None:
-    """Print the link of a code, and open it in a browser if that is wanted."""
+    """Print the link of a code, then the plain address; open the link in a browser if that is wanted."""
     link = f"{url}/#code={code}"
+    sys.stdout.write(f"sign in (once, within {_MINUTES} minutes): {link}\n")
+    sys.stdout.write(f"from then on: {url}\n")
     if sys.stdout.isatty():
         # Behind an address that only this machine can reach, a camera would lead a phone nowhere.
         is_local = is_here(urlsplit(url).hostname or "")
         sys.stdout.write(f"{_FOR_PHONES}\n" if is_local else qr(link))
-    sys.stdout.write(f"sign in (once, within {_MINUTES} minutes): {link}\n")
     sys.stdout.flush()
     if is_opened:
         _open(signing.page_for(code, link))

@@ -122,10 +122,11 @@ def serve(
             origin=place.origin,
             mounted={} if make_mcp is None else {"/mcp": make_mcp(origins)},
         )
-        sys.stdout.write(f"{url}\n")
-        sys.stdout.flush()
         if code:
             print_link(signing, url, code, is_opened=is_opened)
+        else:
+            sys.stdout.write(f"{url}\n")
+            sys.stdout.flush()
         asyncio.run(_serve(web.app, place, listener))
         return 0
     finally:

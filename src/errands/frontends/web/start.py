@@ -71,7 +71,6 @@ def run(
         raise missing_extra("`errands web`", "web", error) from error
 
     if signs_in and address is None and (url := running_url(home)) is not None:
-        sys.stdout.write(f"{url}\n")
         print_link(signing, url, signing.mint(), is_opened=is_opened)
         return 0
     services = Services(

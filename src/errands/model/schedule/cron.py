@@ -7,7 +7,7 @@ that minute, so it fires in both of two equal hours.
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 
 from errands.model.errors import BadValue
 from errands.model.schedule.zone import zone_named
@@ -15,7 +15,6 @@ from errands.model.schedule.zone import zone_named
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
 SHORTHANDS = {
     "@hourly": "0 * * * *",
@@ -31,15 +30,29 @@ _HOW = "Write minute, hour, day, month and weekday, such as '30 9 * * 1-5', or @
 
 def check_line(line: str) -> str:
     """Return a line as it is stored, in five fields; raise BadValue if it is invalid or never fires."""
-    from datetime import datetime
-
     text = " ".join(SHORTHANDS.get(line.strip().lower(), line).split())
     if len(text.split()) != 5:
-        raise BadValue(f"{line!r} is not a cron line: it has {len(text.split())} fields, not 5. {_HOW}")
-    first = next(times(text, "UTC", after=datetime(2000, 1, 1, tzinfo=UTC)), None)
+        raise BadValue(f"{line!r} is not a cron line: it has {len(text.split())} of 5 fields. {_HOW}")
+    minute, hour, day, month, weekday = text.split()
+    try:
+        first = next(times(text, "UTC", after=datetime(2000, 1, 1, tzinfo=UTC)), None)
+    except BadValue:
+        if not (_is_valid(f"{minute} {hour} {day} * {weekday}") and _is_valid(f"0 0 1 {month} *")):
+            raise
+        first = None  # every field is right, but not their combination
     if first is None:
         raise BadValue(f"{line!r} never fires: that day does not exist. {_HOW}")
     return text
+
+
+def _is_valid(line: str) -> bool:
+    from cronsim import CronSim, CronSimError
+
+    try:
+        CronSim(_explicit(line), datetime(2000, 1, 1, tzinfo=UTC))
+    except CronSimError:
+        return False
+    return True
 
 
 def times(line: str, zone: str, *, after: datetime) -> Iterator[datetime]:

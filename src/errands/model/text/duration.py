@@ -121,10 +121,15 @@ def spoken(duration: timedelta) -> str:
 
 
 def upcoming(gap: timedelta) -> str:
-    """Return how long until something happens, rounded as people say it: `in 4 min`, `in 2 h 5 min`."""
+    """Return how long until something happens, rounded as people say it: `in 14 min`, `in 2 h 5 min`.
+
+    What happens within minutes has seconds, so that times that follow each other differ.
+    """
     seconds = max(1, round(gap.total_seconds()))
     if seconds < 60:
         return f"in {seconds} s"
+    if seconds < 300 and seconds % 60:
+        return f"in {seconds // 60} min {seconds % 60} s"
     minutes = round(seconds / 60)
     if minutes < 60:
         return f"in {minutes} min"

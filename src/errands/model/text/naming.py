@@ -18,6 +18,7 @@ SUFFIX_LENGTH = 6
 START = "background_task_start"
 EXECUTE = "background_task_execute"
 LONGEST_SLUG = 32
+SHORTENED = ("…", "~")  # stands for the middle of an id that a list has shortened; the second is ASCII
 LONGEST_TASK_ID = LONGEST_SLUG + 1 + SUFFIX_LENGTH
 
 _SLUG_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -105,8 +106,28 @@ def is_run_id(text: str) -> bool:
 
 
 def is_id(text: str) -> bool:
-    """Return whether this can name a task: an id or the beginning of one, but not the empty string."""
-    return 0 < len(text) <= LONGEST_TASK_ID and _SLUG_LETTERS.issuperset(text) and text[0] != "-"
+    """Return whether this can name a task: an id, the beginning of one, or one that a list has shortened."""
+    beginning, end = ends_of_id(text)
+    if not _SLUG_LETTERS.issuperset(beginning) or not _SUFFIX_LETTERS.issuperset(end):
+        return False
+    return 0 < len(text) <= LONGEST_TASK_ID and text[0] != "-"
+
+
+def ends_of_id(text: str) -> tuple[str, str]:
+    """Split what names a task into a beginning and, if a list has cut out the middle, the random end."""
+    for mark in SHORTENED:
+        beginning, found, end = text.rpartition(mark)
+        if found and len(end) == SUFFIX_LENGTH:
+            return beginning, end
+    return text, ""
+
+
+def short_id(task_id: str, room: int, *, mark: str) -> str:
+    """Shorten an id in the middle: its beginning is what people know, its end tells it apart from others."""
+    if len(task_id) <= room:
+        return task_id
+    end = mark + task_id[-SUFFIX_LENGTH:]
+    return task_id[: max(room - len(end), 0)] + end
 
 
 def _words(command: str) -> list[str]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         def lane_order(self, lane: str) -> list[str]:
             """Return the ids of a lane's pending runs, in the order in which they would start."""
 
+        def lane_place(self, run_id: str) -> tuple[int, int] | None:
+            """Return the place of a pending run in its lane, from 1, and how many are pending there."""
+
         def move_run(self, run_id: str, *, before: str | None) -> bool:
             """Put a pending run before another one of its lane, or last; it takes the other's priority.
 

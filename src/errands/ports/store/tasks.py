@@ -122,7 +122,7 @@ if TYPE_CHECKING:
             """Return the running runs that were asked to stop."""
 
         def resolve(self, prefix: str) -> str:
-            """Complete a unique prefix of a task's id."""
+            """Complete a unique prefix of a task's id, or an id that was shortened in the middle."""
 
         def id_by_key(self, key: str) -> str | None: ...
         def view(self, task_id: str) -> View: ...
@@ -147,6 +147,9 @@ if TYPE_CHECKING:
 
             Recurring tasks and the commands of agents are not among them.
             """
+
+        def start_order(self, task_ids: Sequence[str]) -> list[str]:
+            """Return those of the tasks that are pending, in the order in which they would start."""
 
         def lane_load(self) -> dict[str, tuple[int, int]]:
             """Return how many slots of each lane are used, and how many runs wait; idle lanes are absent."""

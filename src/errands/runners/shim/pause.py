@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0  # seconds to wait at once for all processes to have stopped
 BLOCKED = 0.05  # seconds after which a process that waits in the kernel counts as stopped
-AGAIN = 0.5  # seconds until those are tried again that had not stopped by then
+AGAIN = 0.5  # seconds until processes that have not stopped are tried again
 _NEVER = float("inf")
 
 

@@ -8,6 +8,7 @@ from errands.model.errors import Ambiguous, unknown_task
 from errands.model.record import fields
 from errands.model.run import task_of
 from errands.model.text.json_text import plain_text, utf8
+from errands.model.text.naming import ends_of_id
 from errands.model.verdict import Reason
 from errands.stores.sqlite.columns import TYPES, maybe_micros, micros
 from errands.stores.sqlite.table import OPEN_TASK, Table
@@ -171,7 +172,9 @@ class ApprovalRows(Table):
     def resolve_removed(self, prefix: str) -> str:
         rows = self.db.read("SELECT DISTINCT task, created_by FROM past_approvals")
         launchers = {task_of(by.removeprefix("run "))[0] for _, by in rows if by.startswith("run ")}
-        ids = sorted(each for each in launchers.union(task for task, _ in rows) if each.startswith(prefix))
+        beginning, end = ends_of_id(prefix)
+        known = launchers.union(task for task, _ in rows)
+        ids = sorted(each for each in known if each.startswith(beginning) and each.endswith(end))
         if prefix in ids or len(ids) == 1:
             return prefix if prefix in ids else ids[0]
         if not ids:

@@ -58,6 +58,21 @@ class QueueRows(Table):
             (lane,),
         )
 
+    def lane_place(self, run_id: str) -> tuple[int, int] | None:
+        # The order of `lane_order`, counted without reading the tasks.
+        rows = self.db.read(
+            """
+            SELECT count(*), sum((runs.priority, coalesce(runs.place, runs.seq))
+                                 <= (own.priority, coalesce(own.place, own.seq)))
+            FROM runs AS own CROSS JOIN runs INDEXED BY one_live_run ON runs.lane = own.lane
+            WHERE own.seq = ? AND own.state = 'pending'
+              AND runs.state IN ('pending', 'running') AND runs.state = 'pending'
+            """,
+            (self.run_seq(run_id),),
+        )
+        count, place = rows[0]
+        return (place, count) if count else None
+
     def move_run(self, run_id: str, *, before: str | None) -> bool:
         seq = self.run_seq(run_id)
         rows = self.db.read("SELECT lane FROM runs WHERE seq = ? AND state = 'pending'", (seq,))

@@ -6,6 +6,8 @@ from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
 from errands.model.limits import LaneWidth
 from errands.model.states import ENDED, OPEN
+from errands.model.text.json_text import plain_text
+from errands.model.text.naming import ends_of_id
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.ports.rundir import LOG
 from errands.ports.store import MOST_IDS
@@ -83,6 +85,11 @@ _AGENT = f"""
     END,
     CASE tasks.kind WHEN 'agent' THEN tasks.limits END, {EXCHANGE.columns}
 """
+# That of `claim`; then what waits for a time, what waits for tasks, and last what is held.
+_START_ORDER = (
+    "runs.paused_at IS NOT NULL, runs.waits > 0, runs.not_before IS NOT NULL, runs.not_before, "
+    "runs.priority, coalesce(runs.place, runs.seq)"
+)
 _RUN_AT = _VIEW.width
 _STANDING_AT = _RUN_AT + _RUN.width
 _AGENT_AT = _STANDING_AT + 7
@@ -211,13 +218,15 @@ class ViewRows(Table):
             ) from error
 
     def resolve(self, prefix: str) -> str:
+        beginning, end = ends_of_id(prefix)
         rows = self.db.read(
             """
             SELECT tasks.id, runs.completed_at IS NULL
             FROM tasks LEFT JOIN runs ON runs.seq = tasks.run
-            WHERE tasks.id >= ? AND tasks.id < ? ORDER BY tasks.id = ? DESC, tasks.seq DESC LIMIT 100
+            WHERE tasks.id >= ? AND tasks.id < ? AND tasks.id GLOB ?
+            ORDER BY tasks.id = ? DESC, tasks.seq DESC LIMIT 100
             """,
-            (prefix, prefix + "\U0010ffff", prefix),
+            (beginning, beginning + "\U0010ffff", f"*{end}", prefix),
         )
         ids = [row[0] for row in rows]
         if prefix in ids:
@@ -267,7 +276,6 @@ class ViewRows(Table):
         return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
 
     def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
-        # In the order of `claim`; then what waits for a time, what waits for tasks, and last what is held.
         of_batch = "" if batch is None else "AND tasks.batch = ?"
         waiting = f"""
             FROM runs INDEXED BY one_live_run CROSS JOIN tasks ON tasks.seq = runs.task
@@ -278,15 +286,24 @@ class ViewRows(Table):
         ids = self.first_column(
             f"""
             SELECT tasks.id {waiting}
-            ORDER BY runs.paused_at IS NOT NULL, runs.waits > 0, runs.not_before IS NOT NULL,
-                     runs.not_before, runs.priority, coalesce(runs.place, runs.seq)
-            LIMIT ?
+            ORDER BY {_START_ORDER} LIMIT ?
             """,
             (*values, limit),
         )
         if len(ids) < limit:
             return ids, len(ids)
         return ids, self.db.read(f"SELECT count(*) {waiting}", values)[0][0]
+
+    def start_order(self, task_ids: Sequence[str]) -> list[str]:
+        return self.first_column(
+            f"""
+            SELECT tasks.id
+            FROM json_each(?) AS given CROSS JOIN tasks ON tasks.id = given.value
+                 CROSS JOIN runs ON runs.seq = tasks.run
+            WHERE runs.state = 'pending' ORDER BY {_START_ORDER}
+            """,
+            (plain_text(list(task_ids)),),
+        )
 
     def lane_widths(self) -> list[LaneWidth]:
         rows = self.db.read("SELECT name, width, by, at FROM lanes ORDER BY name")

@@ -150,6 +150,7 @@ OF_VERBS = {
     "place": "`move`: its place in the lane",
     "next_offset": "`wait` and `run --wait`: where the output goes on",
 }
+MOST_NAMED = 20  # fields in an error
 OF_TASKS = (*ALWAYS, *ALONE, *OF_AGENTS, *OF_RECURRING, *OF_VERBS)
 
 
@@ -174,7 +175,10 @@ def picked(thing: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _unknown(name: str, known: Sequence[str], flag: str) -> BadValue:
     near = did_you_mean(name, known)
-    return BadValue(f"{flag}: unknown field {name!r}{near}; choose from: {', '.join(known)}")
+    choice = f"choose from: {', '.join(known)}"
+    if len(known) > MOST_NAMED:
+        choice = "--json alone prints all fields, and docs/reference/cli.md explains them"
+    return BadValue(f"{flag}: unknown field {name!r}{near}; {choice}")
 
 
 def field_text(view: View, name: str) -> str:

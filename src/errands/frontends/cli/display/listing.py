@@ -11,7 +11,7 @@ from datetime import datetime
 from errands.engine.text_mask import TextMask
 from errands.frontends.cli.context import Context
 from errands.model.limits import UNKNOWN_LANE
-from errands.model.record import record
+from errands.model.record import evolve, record
 from errands.model.states import ENDED, LIVE, OPEN, STANDING
 from errands.model.text.sanitise import line
 from errands.model.view import View
@@ -26,6 +26,7 @@ from errands.text.describe import (
     outcome,
     progress_text,
     purpose,
+    start_rank,
     state_word,
     took_text,
 )
@@ -39,6 +40,9 @@ USUAL = 20  # rows
 TIGHT = 20  # columns; a detail in less room is said in two or three words
 FEWEST = 5  # rows for pending tasks, and at least for those that ended
 EVERY_STATE = tuple(dict.fromkeys((*OPEN, *ENDED, *STANDING, "done", "rejected")))
+# What the STATE column says instead of the state of a run, and which states those are.
+INSTEAD_OF = {"held": ("pending",), "paused": ("running", "resumed"), "cancelling": ("running", "resumed")}
+STATES = (*EVERY_STATE, *(each for each in INSTEAD_OF if each not in EVERY_STATE))
 COLUMNS = {
     "id": Column(title="ID", flex=3, least=16),
     "state": Column(title="STATE"),
@@ -74,20 +78,24 @@ class Selection:
 def select(context: Context, wanted: Wanted) -> Selection:
     """Return the tasks to show."""
     engine = context.engine
+    if wanted.states == ("pending",) and not (wanted.everything or wanted.number):
+        return _next_pending(context, wanted)
     if wanted.everything or wanted.number or wanted.states:
         states = wanted.states or (EVERY_STATE if wanted.everything else ())
         limit = wanted.number or (None if wanted.everything else wanted.rows + 1)
         # A command of an agent that waits for approval is listed: a person has to see what they approve.
         commands = wanted.everything or "proposed" in states
         query = Query(states=states, batch=wanted.batch, limit=limit, with_commands=commands)
-        views = engine.list(query)
+        views = in_states(context, query)
         if "proposed" in wanted.states:
             # An agent whose call waits for approval is running and also proposed.
             asked = engine.list(Query(states=("running",), batch=wanted.batch))
             found = {view.id: view for view in (*views, *(each for each in asked if each.needs_approval))}
             views = sorted(found.values(), key=lambda view: view.created_at, reverse=True)[:limit]
         is_cut = not wanted.number and limit is not None and len(views) == limit
-        return Selection(views=tuple(_ordered(views[:-1] if is_cut else views)), is_cut=is_cut)
+        views = views[:-1] if is_cut else views
+        queue = engine.start_order([view.id for view in views if _is_queued(view)])
+        return Selection(views=tuple(_ordered(views, queue)), is_cut=is_cut)
     # Running ones are as few as the lanes are wide; those that wait may be thousands. The commands of agents
     # are shown under them while they run or wait for approval: a person has to see what they approve.
     live = engine.list(Query(states=("running", "resumed", "proposed"), batch=wanted.batch))
@@ -108,10 +116,31 @@ def select(context: Context, wanted: Wanted) -> Selection:
     )
 
 
+def in_states(context: Context, query: Query) -> list[View]:
+    """List tasks by states as the STATE column shows them."""
+    stored = {each for state in query.states for each in INSTEAD_OF.get(state, ())}
+    if not stored:
+        return context.engine.list(query)
+    known = (each for each in query.states if each in EVERY_STATE)
+    found = context.engine.list(evolve(query, states=tuple({*known, *stored}), limit=None))
+    return [view for view in found if view.state in query.states or state_word(view) in query.states][
+        : query.limit
+    ]
+
+
+def _next_pending(context: Context, wanted: Wanted) -> Selection:
+    """Return the pending tasks that start next."""
+    ids, count = context.engine.next_pending(limit=wanted.rows + 1, batch=wanted.batch)
+    shown = ids if count == wanted.rows + 1 else ids[: wanted.rows]
+    views = [view for view in context.engine.summaries(shown) if view.state == "pending"]
+    return Selection(views=tuple(_ordered(views, ids)), more_pending=count - len(shown))
+
+
 def _ordered(views: Sequence[View], queue: Sequence[str] = ()) -> list[View]:
     """Sort tasks for people; the commands of agents stand under them, in the order in which they were run."""
     places = {each: place for place, each in enumerate(queue)}
-    newest = max((view.created_at for view in views), default=now())
+    at = now()
+    newest = max((view.created_at for view in views), default=at)
 
     def rank(view: View) -> tuple[Any, ...]:
         run = view.latest
@@ -119,13 +148,9 @@ def _ordered(views: Sequence[View], queue: Sequence[str] = ()) -> list[View]:
             return (0, newest - (run.started_at or run.created_at))
         if view.needs_approval:
             return (1, newest - view.created_at)
-        if run.state in LIVE and view.standing is None and view.state != "rejected":
-            due = view.due_at or (view.retry.at if view.retry else None)
-            place = places.get(view.id, len(places))
-            return (2, 2, place, view.created_at) if view.waits else _by_time(due, place, view)
-        if view.state == "active":
-            next_at = view.standing and view.standing.next_at
-            return _by_time(next_at, 0, view) if next_at else (2, 3, 0, view.created_at)
+        is_queued = run.state in LIVE and view.standing is None and view.state != "rejected"
+        if is_queued or view.state == "active":
+            return (2, *start_rank(view, places.get(view.id, len(places)), at=at))
         if view.state == "paused":
             return (3, newest - view.created_at)
         return (4, newest - (run.completed_at or view.updated_at))
@@ -137,11 +162,6 @@ def _ordered(views: Sequence[View], queue: Sequence[str] = ()) -> list[View]:
             commands.setdefault(view.agent_task or "", []).append(view)
     top = sorted((view for view in views if view.agent_task not in shown), key=rank)
     return [each for view in top for each in (view, *commands.get(view.id, ()))]
-
-
-def _by_time(due: datetime | None, place: int, view: View) -> tuple[Any, ...]:
-    """Rank what starts by itself: at once, or at a time."""
-    return (2, 0, place, view.created_at) if due is None or due <= now() else (2, 1, due, view.created_at)
 
 
 def list_lines(context: Context, wanted: Wanted, *, height: int | None = None) -> list[str]:
@@ -172,18 +192,23 @@ def _columns(wanted: Wanted) -> list[Column]:
 
 
 def _rows(context: Context, wanted: Wanted, views: Sequence[View]) -> list[list[str | Cell]]:
-    at, cover, ids = now(), TextMask(context.engine, context.environ), [view.id for view in views]
-    return [[_cell(context, name, view, ids, cover, at) for name in wanted.columns] for view in views]
+    at, cover = now(), TextMask(context.engine, context.environ)
+    zone = _own_zone(context) if any(view.standing is not None for view in views) else ""
+    return [[_cell(context, name, view, cover, at, zone) for name in wanted.columns] for view in views]
 
 
-def _cell(
-    context: Context, name: str, view: View, ids: Sequence[str], cover: TextMask, at: datetime
-) -> str | Cell:
+def _own_zone(context: Context) -> str:
+    from errands.engine.submit.draft_trigger import own_zone
+
+    return own_zone(context.config, context.environ)
+
+
+def _cell(context: Context, name: str, view: View, cover: TextMask, at: datetime, zone: str) -> str | Cell:
     look = context.look
     match name:
         case "id":
             under = look.sign("└ ", "  ") if view.agent_task else ""
-            return id_cell(view.id, ids, look, before=under, after=view.marks)
+            return id_cell(view.id, look, means=context.engine.means, before=under, after=view.marks)
         case "state":
             return state_cell(state_word(view), look)
         case "created":
@@ -191,7 +216,7 @@ def _cell(
         case "took":
             return took_text(view.latest, at=at)
         case "detail":
-            text = cover.text(view.id, outcome(view, look, at=at))
+            text = cover.text(view.id, outcome(view, look, at=at, zone=zone))
             if view.progress is None or view.latest.state != "running":
                 return Cell(text=text, fit=lambda room: _in_short(text, room))
             return Cell(text=text, fit=lambda room: progress_text(view, look, at=at, room=room))
@@ -207,8 +232,7 @@ def _cell(
 def _in_short(text: str, room: int) -> str:
     """Say in few words what a task waits for; `show` says it in full."""
     text = text.replace("waiting for room in lane", "waiting for lane")
-    if width(text) > room:
-        text = text.replace(" · next in ", " · in ")
+    text = text.removeprefix("next ")  # what the state `active` says already
     if text.startswith("held until errands release"):
         text = "until errands release"
     if text.startswith("waiting for approval"):

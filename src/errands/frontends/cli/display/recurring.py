@@ -9,7 +9,7 @@ from errands.frontends.cli.parser import Arguments
 from errands.model.notices.notice import REPORTS
 from errands.model.text.sanitise import line
 from errands.model.view import View
-from errands.text.describe import ago, local, now
+from errands.text.describe import local, now, until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:
 def times_lines(times: Sequence[datetime], zone: str | None = None) -> list[str]:
     """Write times on the local clock, and on the clock of another zone."""
     at = now()
-    return [f"  {local(each)}{_elsewhere(each, zone)}  ({ago(each, at=at)})" for each in times]
+    return [f"  {local(each)}{_elsewhere(each, zone)}  ({until(each, at=at)})" for each in times]
 
 
 def _elsewhere(moment: datetime, zone: str | None) -> str:
@@ -57,7 +57,7 @@ def say_recurring(context: Context, view: View) -> None:
     name = context.look.paint(view.id, "bold")
     when = "when it happens" if standing.health else "never"
     if standing.next_at is not None:
-        when = f"{local(standing.next_at)} ({ago(standing.next_at, at=now())})"
+        when = f"{local(standing.next_at)} ({until(standing.next_at, at=now())})"
     look = context.look
     reporter = "this chat" if look.prefix == "/" else "errands notices"
     reported = f"{reporter} reports {REPORTS[view.notify]}"

@@ -69,7 +69,7 @@ def setup(context: Context, arguments: Arguments) -> int:
         if arguments.json:
             _print(context, found, None, file, is_written=False)
         else:
-            context.say("", "No model can be set up yet:", *(f"  {each}" for each in HOW))
+            context.say("", "To set one up, do one of these:", *(f"  {each}" for each in HOW))
         return NOTHING
     chosen: Candidate | None = usable[0]
     if not arguments.yes and arguments.agent is None and not arguments.json and is_person():

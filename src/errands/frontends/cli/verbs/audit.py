@@ -96,12 +96,11 @@ def _list_always(context: Context, *, as_objects: bool) -> int:
 
 
 def _rows(context: Context, found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
-    ids = list(dict.fromkeys(each.approval.task_id for each in found))
     for each in found:
         asked = each.approval
         yield (
             local(asked.asked_at)[:-3],
-            id_cell(asked.task_id, ids, context.look),
+            id_cell(asked.task_id, context.look, means=context.engine.means),
             Cell(text=answer_word(asked), colour=COLOURS.get(asked.state, "")),
             line(asked.by or ""),
             line(asked.door or ""),

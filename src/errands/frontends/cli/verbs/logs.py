@@ -111,7 +111,7 @@ VERBS = (
         summary="print the output of a task",
         run=logs,
         fields=("id", "run_id", "state", "output", "offset", "next_offset", "missing"),
-        details="Without an id, the newest task that has started is meant. Secrets are masked, and control "
+        details="Without an id, it takes the newest task that has started. Secrets are masked, and control "
         "sequences other than colours are removed; --raw prints the exact bytes. --follow ends when the run "
         "ends, or with Ctrl-C, which does not affect the task.",
         options=(

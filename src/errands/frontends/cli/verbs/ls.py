@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.display.listing import COLUMNS, EVERY_STATE, USUAL, Wanted, list_lines
+from errands.frontends.cli.display.listing import (
+    COLUMNS,
+    EVERY_STATE,
+    STATES,
+    USUAL,
+    Wanted,
+    in_states,
+    list_lines,
+)
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option, whole_from_one
 from errands.model.view import View
 from errands.ports.store import Query
@@ -16,8 +24,6 @@ def ls(context: Context, arguments: Arguments) -> int:
         from errands.frontends.cli.verbs.host import list_placed
 
         return list_placed(context, arguments)
-    if arguments.all and arguments.number:
-        raise Usage("give either --all or --number, not both")
     if arguments.json and (arguments.watch or arguments.columns):
         other = "--watch" if arguments.watch else "--columns"
         raise Usage(f"give either {other} or --json, not both")
@@ -57,7 +63,7 @@ def _every_match(context: Context, arguments: Arguments) -> list[View]:
     """List all selected tasks for a script, newest first; rejected ones only if everything is wanted."""
     every = EVERY_STATE if arguments.all else ()
     query = Query(states=arguments.state or every, batch=arguments.batch, limit=arguments.number)
-    views = context.engine.list(query)
+    views = in_states(context, query)
     if "proposed" not in arguments.state:
         return views
     found = {view.id: view for view in (*views, *context.engine.answerable(batch=arguments.batch))}
@@ -99,7 +105,7 @@ VERBS = (
                 "--state STATE",
                 "only tasks in this state; proposed: everything waiting for approval, including "
                 "calls of agents",
-                choices=EVERY_STATE,
+                choices=STATES,
                 repeat=True,
             ),
             option("--batch NAME", "only tasks of this batch", completes="batches"),
@@ -117,8 +123,9 @@ VERBS = (
         f"what ended, newest first: {USUAL} rows, or as many as fit the terminal. Below are the lanes with "
         "their used and all slots, and the batches that are not complete. The "
         "commands that an agent runs are part of its task: they are listed under it while they run or wait "
-        "for approval, and with --all and --json. In a narrow terminal ids shrink to beginnings, which every "
-        "command takes, and the less important columns are left out.",
+        "for approval, and with --all and --json. In a narrow terminal ids shrink to beginnings or, where "
+        "other tasks begin alike, lose their middle, as in py…7k2m4x; every command takes both (… can be "
+        "typed as ~). The less important columns are left out.",
         examples=(
             ("errands ls --state running", "running now"),
             ("errands ls --state proposed", "waiting for approval"),

@@ -16,7 +16,6 @@ from errands.text.describe import age, how_to_answer, id_cell, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from errands.model.notices.notice import Notice
@@ -59,8 +58,7 @@ def notices(context: Context, arguments: Arguments) -> int:
         return 0
     # No titles: a notice reads as a sentence, only aligned with the others.
     cover = TextMask(context.engine, context.environ)
-    ids = list(dict.fromkeys(notice.run_id.partition(".")[0] for notice in found))
-    _, *lines = table(COLUMNS, [_row(context, cover, notice, ids) for notice in found], context.look)
+    _, *lines = table(COLUMNS, [_row(context, cover, notice) for notice in found], context.look)
     reasons = _reasons(found)
     for notice, text in zip(found, lines, strict=True):
         context.say(text)
@@ -158,7 +156,7 @@ def _body(notice: Notice) -> Any:
         return notice.body
 
 
-def _row(context: Context, cover: TextMask, notice: Notice, ids: Sequence[str]) -> tuple[str | Cell, ...]:
+def _row(context: Context, cover: TextMask, notice: Notice) -> tuple[str | Cell, ...]:
     body, when = _body(notice), age(notice.created_at, at=now())
     if not isinstance(body, dict) or "task" not in body:
         return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", when, line(str(body))
@@ -167,7 +165,7 @@ def _row(context: Context, cover: TextMask, notice: Notice, ids: Sequence[str]) 
     said = None if body.get("state") == "cancelled" else body.get("summary")
     more = said or body.get("error") or body.get("description") or ""
     return (
-        id_cell(str(body["task"]), ids, context.look),
+        id_cell(str(body["task"]), context.look, means=context.engine.means),
         state_cell(str(body.get("state", notice.event)), context.look),
         "" if length is None else f"in {spoken(timedelta(seconds=length))}",
         when,

@@ -214,7 +214,7 @@ VERBS = (
         name="hold",
         summary="keep a pending task from starting until errands release",
         run=hold,
-        details="Without an id, the newest pending task that you started is meant. errands run --hold queues "
+        details="Without an id, it takes the newest pending task that you started. errands run --hold queues "
         "a task that is held from the start. A running task is paused instead: errands pause.",
         options=(JSON_TASKS,),
         operands=(PENDING,),
@@ -224,7 +224,7 @@ VERBS = (
         summary="let a held task start when its turn comes",
         run=release,
         starts=True,
-        details="Without an id, the newest held task that you started is meant.",
+        details="Without an id, it takes the newest held task that you started.",
         options=(JSON_TASKS,),
         operands=(PENDING,),
     ),

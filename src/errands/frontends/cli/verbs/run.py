@@ -65,8 +65,11 @@ def _restarted(context: Context, arguments: Arguments) -> list[str]:
         raise Usage("--batch chooses among failed tasks; add --failed, or give ids")
     if not arguments.failed:
         return [context.engine.resolve(each) for each in arguments.id]
+    from errands.frontends.tools.turn import LANE
+
     views = context.engine.list(Query(states=("failed",), batch=arguments.batch, with_commands=False))
-    ids = [view.id for view in reversed(views) if view.standing is None]
+    # A message of a chat is sent again by its writer.
+    ids = [view.id for view in reversed(views) if view.standing is None and view.lane != LANE]
     if not ids:
         where = "" if arguments.batch is None else f" in batch {arguments.batch!r}"
         raise NotFound(f"no task has failed{where}; errands ls --all lists every task")
@@ -84,9 +87,9 @@ VERBS = (
         usage=("run [options] COMMAND [ARG...]", "run [options] 'SHELL LINE'"),
         details="A quoted line runs in a shell; separate words run directly, without one. Options of errands "
         "come before the command; after a quoted line they may also follow it. The task gets your "
-        "environment and directory. A command that is not harmless needs approval: typing it at a terminal "
-        "counts as approval, except for what cannot be undone or reaches beyond the project, such as a push; "
-        "without a terminal the task waits as a proposal and the exit code is 4, unless --yes is given. With "
+        "environment and directory. A command that is not harmless needs approval. Typing it at a terminal "
+        "counts as approval, except for what cannot be undone or reaches beyond the project, such as a push. "
+        "Without a terminal the task waits as a proposal and the exit code is 4, unless --yes is given. With "
         "--wait, Ctrl-Z leaves the task in the background and Ctrl-C twice cancels it.",
         options=(*options_of("shell"), KEEP_ON, PREVIEW, YES, *REPLY),
         refused={

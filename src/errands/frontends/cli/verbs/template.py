@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 def save(context: Context, arguments: Arguments) -> int:
     _refuse_task(context, arguments)
     draft = draft_of(context, arguments, command=command_of(arguments, arguments.command, place=1))
+    word = "replaced" if arguments.template in context.engine.templates() else "saved"
     # A template runs in the directory it was saved in, wherever it is started.
     context.engine.save_template(arguments.template, evolve(draft, cwd=draft.cwd or context.cwd))
     takes = ", ".join(parameters(draft)) or "no parameters"
     context.say(
-        f"saved {arguments.template}, which takes {takes}  "
+        f"{word} {arguments.template}, which takes {takes}  "
         f"({context.look.command('template run')} {arguments.template})"
     )
     return 0

@@ -12,7 +12,7 @@ from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_tas
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
-from errands.model.view import View, exit_code
+from errands.model.view import STILL_LIVE, View, exit_code
 from errands.ports.store import Query
 from errands.text import clip, plural, rule, state_cell
 from errands.text.describe import ending_line, now, progress_text, state_word, took_text, waits_for
@@ -91,7 +91,7 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
             context.mark_shown(view)
     codes = [exit_code(view) for view in views]
     # A live task means that the wait timed out, however the others ended.
-    return 124 if 124 in codes else next((code for code in codes if code), 0)
+    return STILL_LIVE if STILL_LIVE in codes else next((code for code in codes if code), 0)
 
 
 def _print_json(context: Context, view: View) -> None:
@@ -154,7 +154,7 @@ VERBS = (
         name="wait",
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
-        details="Without an id, the newest live task is meant, or else the newest. With several tasks, the "
+        details="Without an id, it takes the newest live task, or else the newest. With several tasks, the "
         "exit code is that of the first one, in the given order, that did "
         "not complete. A task that needs approval before it starts counts as ended, with exit code 4. An "
         "agent that needs approval while it runs is waited for, because it continues after the answer; the "

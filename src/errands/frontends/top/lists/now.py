@@ -1,4 +1,4 @@
-"""Now: what waits for the person, what runs, what has failed since they looked, and what comes next."""
+"""Now: what waits for the person, what runs, what has failed unseen, and what comes next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def now_entries(facts: NowFacts, *, is_first_time: bool = False) -> list[Entry]:
     entries: list[Entry] = []
     entries += _group("WAITING FOR YOU", facts.waiting, "Nothing is waiting for you.")
     entries += _group("RUNNING", facts.running, "Nothing is running.")
-    entries += _group("FAILED SINCE YOU LOOKED", facts.failed, "Nothing has failed since you looked.")
+    entries += _group("FAILED, NOT MARKED AS SEEN", facts.failed, "No new failures.")
     entries += _group("NEXT", facts.coming, "Nothing comes next.")
     if facts.more_pending:
         entries.append([(f"   and {facts.more_pending:,} more wait", "dim")])

@@ -12,6 +12,7 @@ from textual.strip import Strip
 
 from errands.frontends.top.line_view import Line, LineView, plain
 from errands.frontends.top.words import Words, sign_of
+from errands.model.text.naming import SHORTENED, short_id
 from errands.model.view import View
 from errands.text import Look, clip, pad, width
 from errands.text.describe import WAITING, age, state_word, took_text
@@ -162,7 +163,7 @@ def task_line(
     sign, colour = sign_of(state, look)
     line: Line = [(f"{sign} ", colour)]
     wide = min(room_for_id, max(columns // 3, 8))
-    line.append((pad(_short_id(view.id, wide, look), wide) + "  ", "bold"))
+    line.append((pad(short_id(view.id, wide, mark=look.sign(*SHORTENED)), wide) + "  ", "bold"))
     if has_state and columns >= 60:
         line.append((pad(state, 10) + " ", colour))
     when = _age(view, at=at)
@@ -175,15 +176,6 @@ def task_line(
     line.append((pad(text, max(room, 0)) + "  ", "" if detail else "dim"))
     line.append((when, "dim"))
     return line
-
-
-def _short_id(task_id: str, room: int, look: Look) -> str:
-    """Shorten an id in the middle, because its end tells it apart from others."""
-    if len(task_id) <= room:
-        return task_id
-    end = task_id.rpartition("-")[2]
-    mark = look.sign("…", "~")
-    return task_id[: max(room - len(end) - 1, 0)] + mark + end[: room - 1]
 
 
 def _age(view: View, *, at: datetime) -> str:

@@ -53,6 +53,7 @@ export function until(time) {
   const seconds = Math.round((new Date(time).getTime() - now()) / 1000);
   if (seconds <= 0) return "now";
   if (seconds < 60) return `in ${seconds} s`;
+  if (seconds < 300 && seconds % 60) return `in ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 60) return `in ${minutes} min`;
   if (minutes < 1440) return `in ${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;

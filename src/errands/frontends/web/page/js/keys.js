@@ -20,7 +20,7 @@ export const KEYS = [
   [["/"], "find", "everywhere", "filter a list, or find a text in output"],
   [["x"], "select", "list", "select a task, or not"],
   [["X"], "select_all", "list", "select all tasks that match the filter, or none"],
-  [["d"], "dismiss", "list", "in Now: remove from the list what has failed so far"],
+  [["d"], "dismiss", "list", "in Now: mark what has failed so far as seen, which removes it from the list"],
   [["+"], "zoom_in", "list", "in Timeline: show a shorter time"],
   [["-"], "zoom_out", "list", "in Timeline: show a longer time"],
   [["<"], "earlier", "list", "in Timeline: show the time before"],

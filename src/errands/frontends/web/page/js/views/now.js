@@ -10,7 +10,7 @@ import { Asked, Empty, Progress, State, TaskLink } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
 import { go, Link, taskPath } from "../router.js";
 
-const SEEN = "errands.seen"; // until when what failed was looked at, in this browser
+const SEEN = "errands.seen"; // until when what failed was marked as seen, in this browser
 
 /** A task in a line. */
 function Line({ row, time, cause = "", children = null }) {
@@ -98,7 +98,7 @@ export function Now({ me }) {
           <ul class="lines">${data.pending.map((row) => html`<${Line} key=${row.id} row=${row} time=${row.next_at ? until(row.next_at) : ago(row.created_at)} />`)}</ul>
         <//>`
         }
-        <${Group} title=${seen ? "Failed since you looked" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
+        <${Group} title=${seen ? "Failed, not marked as seen" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
           action=${data.failed.length > 0 && html`<button type="button" class="plain" onClick=${dismiss}>Mark as seen</button>`}>
           <ul class="lines">${data.failed.map(
             (row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)} cause=${data.causes[row.id]}>
