@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.opencode_session import waited_for
+from tests.clients.opencode_session import A_PERSON_TAKES, waited_for
 from tests.frontends.cli.person import Person
 
 _numbers = count(1)
@@ -39,13 +40,18 @@ class Screen:
         self._call("send-keys", "Enter")
 
     def prompts(self, text: str) -> None:
-        """Type lines as one prompt, and send it once all of it is there to be read."""
+        """Type lines as one prompt, and send it once all of it is there to be read.
+
+        Gemini CLI takes an Enter right behind other keys for part of what was pasted, so it is pressed
+        as late as a person would.
+        """
         first, *others = text.splitlines()
         self._call("send-keys", "-l", first)
         for line in others:
             self._call("send-keys", "C-j")
             self._call("send-keys", "-l", line)
         self.shows((others or [first])[-1])
+        time.sleep(A_PERSON_TAKES)
         self._call("send-keys", "Enter")
 
     def text(self) -> str:
