@@ -5,7 +5,7 @@ The parts of the engine depend on this, never on `engine.py`.
 
 from __future__ import annotations
 
-from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound, unknown_task
+from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound, not_running, unknown_task
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
@@ -84,7 +84,7 @@ class EngineCore:
         return self.store.resolve(task_id)
 
     def means(self, text: str, task_id: str) -> bool:
-        """Return whether a text that is typed for the id of a task means this one."""
+        """Return whether a text, typed as the id of a task, resolves to this one."""
         try:
             return self.resolve(text) == task_id
         except (Ambiguous, NotFound):
@@ -198,7 +198,7 @@ class EngineCore:
         """Send input to a running task; yield while another host has not passed it on."""
         view = self.summaries([self.resolve(task_id)])[0]
         if view.latest.state != "running":
-            raise ErrandsError(f"task {view.id} is {view.state}; input can be sent to a running task only")
+            raise ErrandsError(not_running(view.id, view.state))
         if not view.host:
             return self._output().send(self.home.run(view.latest.id), content, eof=eof)
         from errands.engine.fleet.far_input import sending

@@ -93,7 +93,7 @@ class Turns:
         self._look()
 
     def pause(self, numbers: set[int]) -> None:
-        """Use the room of runs that are paused; those that were paused before and go on need theirs again."""
+        """Free the slots of paused runs; those that continue need theirs again."""
         has_more = bool(numbers - self.paused)
         self.paused = numbers
         if has_more:

@@ -31,7 +31,7 @@ def ago(moment: datetime, *, at: datetime) -> str:
 
 
 def until(moment: datetime, *, at: datetime) -> str:
-    """Return how long until something is due, or since when it is."""
+    """Return how long until something is due, or how long ago it was."""
     if moment > at:
         return upcoming(moment - at)
     return "now" if at - moment < timedelta(seconds=1) else ago(moment, at=at)
@@ -84,7 +84,7 @@ def outcome(view: View, look: Look, *, at: datetime, zone: str = "", is_kept: bo
     """Return what to say about a task besides its state: progress, result, reason, or what it waits for.
 
     A text that is kept for a while has no bar and no times that pass: what shows it draws them itself.
-    Where the time zone of schedules is `zone`, it is not named.
+    `zone` is the usual time zone of schedules, which need not be named.
     """
     run = view.latest
     if view.standing is not None:
@@ -309,9 +309,9 @@ SHORTEST_BAR = 3
 def id_cell(
     task_id: str, look: Look, *, means: Callable[[str, str], bool], before: str = "", after: str = ""
 ) -> Cell:
-    """Return the cell of an id; what it shrinks to in a narrow table means the same task when it is typed.
+    """Return the cell of an id; in a narrow table it shrinks to what still names the task when typed.
 
-    That is a beginning, or if other tasks share that, as `means` says, an id without its middle.
+    That is a beginning or, where `means` says that this is not enough, the id without its middle.
     """
 
     def fit(room: int) -> str:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from errands.engine.fleet.far_input import NO_INPUT, OVER, not_taken
 from errands.engine.fleet.placed_run import directory, own_environ, takes_input
 from errands.model.approval import FLEET, KEPT
-from errands.model.errors import Drifted, ErrandsError, IllegalMove, NoInput, NotAPerson, StoreError
+from errands.model.errors import (
+    Drifted,
+    ErrandsError,
+    IllegalMove,
+    NoInput,
+    NotAPerson,
+    StoreError,
+    not_running,
+)
 from errands.model.options.template import from_text
 from errands.model.record import evolve
 from errands.ports.fleet import Reply, placement, spool
@@ -77,14 +85,14 @@ def _keep(engine: Engine, request: Request) -> View:
 
 
 def _send(engine: Engine, task: Task, request: Request) -> Reply | None:
-    """Send input to the run that was meant; answer when that has taken it, or has ended."""
+    """Send input to the run that the request names; answer when that has taken it, or has ended."""
     said, view = request.body, engine.summaries([task.id])[0]
     run_id, content = str(said["run"]), binascii.a2b_base64(said["content"])
     where = engine.home.run(run_id)
     if not takes_input(task):
         raise NoInput(NO_INPUT)
     if not spool.was_put(where, request.token) and (view.latest.id, view.latest.state) != (run_id, "running"):
-        raise IllegalMove(f"task {view.id} is {view.state}; input can be sent to a running task only")
+        raise IllegalMove(not_running(view.id, view.state))
     number = spool.put_once(where, request.token, content, is_last=bool(said["eof"]))
     answer = spool.reply_to(where, number)
     if answer is None and view.latest.id == run_id and view.is_live:
@@ -93,16 +101,18 @@ def _send(engine: Engine, task: Task, request: Request) -> Reply | None:
 
 
 def _pause(engine: Engine, task: Task, request: Request) -> str:
-    """Pause a task, or let it go on; return what that was about: its schedule, its start or its processes."""
+    """Pause or continue a task; return what that changed: its schedule, start, processes, or nothing."""
     by, run = f"{FLEET} {request.author}", bool(request.body["run"])
     act = engine.queue.pause if request.wish == "pause" else engine.queue.unpause
     before = engine.summaries([task.id])[0]
     after = act(task.id, by=by, run=run)
     if after.standing is not None and not run:
         return "schedule"
-    if request.wish == "unpause" and before.latest.paused_at is None:
+    if request.wish == "pause":
+        return "start" if after.is_held else "processes"
+    if before.latest.paused_at is None:
         return "nothing"
-    return "start" if (before if request.wish == "unpause" else after).is_held else "processes"
+    return "start" if before.is_held else "processes"
 
 
 def _answer(engine: Engine, task: Task, request: Request) -> None:

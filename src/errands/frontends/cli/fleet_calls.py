@@ -44,7 +44,6 @@ class FleetCalls:
         try:
             return asyncio.run(asked())
         except FleetUnreachable as error:
-            # A follower who was cut off has seen output: it is not the id that is in doubt then.
             raise FleetUnreachable(
                 f"no task of this home has that id, and {error}; try again later"
             ) from None

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from errands.engine.fleet import far_task
 from errands.engine.fleet.far_input import PIECE
-from errands.frontends.cli.display.far_tasks import flat
 from errands.frontends.cli.fleet_calls import FleetCalls
 from errands.frontends.cli.parser import Arguments
-from errands.model.errors import ErrandsError
+from errands.model.errors import ErrandsError, not_running
 from errands.model.text.sanitise import line
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ class FleetControl(FleetCalls):
         async def act(fleet: Fleet) -> int:
             run = await self._find(fleet, given)
             if far_task.word(run) != "running":
-                raise ErrandsError(
-                    f"task {run.task} is {far_task.word(run)}; input can be sent to a running task only"
-                )
+                raise ErrandsError(not_running(run.task, far_task.word(run)))
             for start in range(0, max(len(content), 1), PIECE):
                 body = {
                     "run": far_task.run_id(run),
@@ -52,7 +49,7 @@ class FleetControl(FleetCalls):
         resolve: Callable[[str], str],
         act_here: Callable[[list[str]], int],
     ) -> int:
-        """Pause tasks of other homes or let them go on, and then those of this one."""
+        """Pause or continue tasks of other homes, and then those of this one."""
         own, far = self._split(arguments.id, resolve)
 
         async def act(fleet: Fleet) -> None:
@@ -62,10 +59,7 @@ class FleetControl(FleetCalls):
                     continue
                 if reply.result == "processes":
                     run = await self._settled(fleet, run, is_paused=wish == "pause")
-                if arguments.json:
-                    self._context.print_json(flat(run))
-                else:
-                    self._context.say(self._said(run, wish, reply.result, arguments))
+                self._say(run, arguments, self._said(run, wish, reply.result, arguments))
 
         self._ask(act)
         return act_here(list(own.values())) if own else 0

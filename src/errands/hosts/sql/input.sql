@@ -11,14 +11,14 @@ create table if not exists fleet.inputs (
     primary key (number, piece)
 );
 
--- Runs that are or were paused, which their hosts are told. One that no host has is kept from all of them by a selector
--- that none has.
+-- Runs that are or were paused, so that their hosts are told. A paused run that no host has yet gets a selector that
+-- matches no host.
 create table if not exists fleet.pauses (
     number bigint primary key references fleet.runs on delete cascade,
-    selector text -- what it waits for while it is kept
+    selector text -- its real selector while it is kept back
 );
 
--- Keep a run that is paused from all hosts, until it is to go on.
+-- Keep a paused run from all hosts until it continues.
 create or replace function fleet.keep_back(r fleet.runs) returns void language plpgsql as $$
 begin
     update fleet.pauses set selector = r.selector where number = r.number and selector is null;
@@ -77,7 +77,7 @@ $$;
 create or replace function fleet.pause(its_home text, its_key text, is_wanted boolean) returns void language plpgsql as $$
 declare
     r fleet.runs;
-    kept text; -- what it waits for
+    kept text; -- its real selector
 begin
     perform fleet.enter();
     select * into r from fleet.runs where home = its_home and key = its_key and state <> 'ended' for update;

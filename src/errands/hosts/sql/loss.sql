@@ -16,7 +16,7 @@ create or replace function fleet.may_run_again(r fleet.runs) returns boolean lan
     )
 $$;
 
--- Let another host have a run that was lost, not before it is to go on if it is paused.
+-- Let another host have a run that was lost; if it is paused, not before it continues.
 create or replace function fleet.queue_again(r fleet.runs) returns void language plpgsql as $$
 begin
     update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;

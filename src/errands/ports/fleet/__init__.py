@@ -338,9 +338,9 @@ class Request:
 
 @record
 class Reply:
-    """The answer to a request: without a `refusal` it was done, and `result` is what came of it.
+    """The answer to a request, which was done unless there is a `refusal`.
 
-    That is an id, or for a pause what was paused.
+    `result` is the id of what came of it; for a pause, what that changed.
     """
 
     refusal: str = ""

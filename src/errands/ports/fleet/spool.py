@@ -23,7 +23,7 @@ def put(directory: str, content: bytes, *, is_last: bool) -> int:
     new = f"{directory}/{_NAME}new.{os.getpid()}"
     _write(new, content, is_last=is_last)
     try:
-        return _added(directory, new)
+        return _add(directory, new)
     finally:
         os.unlink(new)
 
@@ -38,7 +38,7 @@ def put_once(directory: str, token: str, content: bytes, *, is_last: bool) -> in
     for number in numbers(directory):
         if os.path.samefile(named, f"{directory}/{_NAME}{number}"):
             return number
-    return _added(directory, named)
+    return _add(directory, named)
 
 
 def was_put(directory: str, token: str) -> bool:
@@ -52,8 +52,8 @@ def _write(path: str, content: bytes, *, is_last: bool) -> None:
         stream.write((_ENDS if is_last else _GOES_ON) + content)
 
 
-def _added(directory: str, path: str) -> int:
-    """Give a piece the next number."""
+def _add(directory: str, path: str) -> int:
+    """Give a piece the next number, and return it."""
     number = max(numbers(directory), default=0)
     while True:
         number += 1

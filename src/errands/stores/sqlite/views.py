@@ -85,7 +85,7 @@ _AGENT = f"""
     END,
     CASE tasks.kind WHEN 'agent' THEN tasks.limits END, {EXCHANGE.columns}
 """
-# That of `claim`; then what waits for a time, what waits for tasks, and last what is held.
+# First what can start now, as `claim` orders it; then what waits for a time, for tasks, and what is held.
 _START_ORDER = (
     "runs.paused_at IS NOT NULL, runs.waits > 0, runs.not_before IS NOT NULL, runs.not_before, "
     "runs.priority, coalesce(runs.place, runs.seq)"

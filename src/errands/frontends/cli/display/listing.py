@@ -232,7 +232,7 @@ def _cell(context: Context, name: str, view: View, cover: TextMask, at: datetime
 def _in_short(text: str, room: int) -> str:
     """Say in few words what a task waits for; `show` says it in full."""
     text = text.replace("waiting for room in lane", "waiting for lane")
-    text = text.removeprefix("next ")  # what the state `active` says already
+    text = text.removeprefix("next ")  # the state `active` implies it
     if text.startswith("held until errands release"):
         text = "until errands release"
     if text.startswith("waiting for approval"):
