@@ -32,7 +32,7 @@ async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) 
         screen = await viewer.shows(asked, runs.id, failed.id, later.id)
 
     order = [
-        "WAITING FOR YOU · 1", asked, "RUNNING · 1", runs.id, "FAILED, NOT MARKED AS SEEN · 1", failed.id,
+        "WAITING FOR YOU · 1", asked, "RUNNING · 1", runs.id, "NEW FAILURES · 1", failed.id,
         "NEXT · 1", later.id,
     ]  # fmt: skip
     places = [screen.index(each) for each in order]

@@ -13,7 +13,7 @@ def now_entries(facts: NowFacts, *, is_first_time: bool = False) -> list[Entry]:
     entries: list[Entry] = []
     entries += _group("WAITING FOR YOU", facts.waiting, "Nothing is waiting for you.")
     entries += _group("RUNNING", facts.running, "Nothing is running.")
-    entries += _group("FAILED, NOT MARKED AS SEEN", facts.failed, "No new failures.")
+    entries += _group("NEW FAILURES", facts.failed, "No new failures.")
     entries += _group("NEXT", facts.coming, "Nothing comes next.")
     if facts.more_pending:
         entries.append([(f"   and {facts.more_pending:,} more wait", "dim")])

@@ -98,7 +98,7 @@ export function Now({ me }) {
           <ul class="lines">${data.pending.map((row) => html`<${Line} key=${row.id} row=${row} time=${row.next_at ? until(row.next_at) : ago(row.created_at)} />`)}</ul>
         <//>`
         }
-        <${Group} title=${seen ? "Failed, not marked as seen" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
+        <${Group} title=${seen ? "New failures" : "Failed in the last day"} count=${data.failed.length} empty="Nothing failed."
           action=${data.failed.length > 0 && html`<button type="button" class="plain" onClick=${dismiss}>Mark as seen</button>`}>
           <ul class="lines">${data.failed.map(
             (row) => html`<${Line} key=${row.id} row=${row} time=${ago(row.completed_at)} cause=${data.causes[row.id]}>
