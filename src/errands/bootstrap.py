@@ -217,7 +217,7 @@ def run_chat(engine: Engine, **options: Any) -> int:
 
 
 def run_top(engine: Engine, **options: Any) -> int:
-    """Show all tasks on a whole screen; `options` are those of `frontends.top`."""
+    """Show all tasks in full screen; `options` are those of `frontends.top`."""
     from errands.frontends.top.start import run
 
     return run(engine, open_fleet=open_fleet, **options)

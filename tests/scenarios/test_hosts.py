@@ -204,6 +204,6 @@ def test_a_host_leaves_when_nothing_is_lost_by_it(
     eventually(lambda: visitor.run("host", "leave").returncode == 0, "the visitor to leave")
     assert fleet.execute("select state from fleet.hosts where name = 'visitor'") == [("gone",)]
     assert visitor.host_process is None
-    assert "belongs to no fleet" in visitor.run("hosts").stderr
+    assert "is not in a fleet" in visitor.run("hosts").stderr
     assert visitor.run("run", "--host", "big", "--", "true").returncode == 2
     assert laptop.view(task)["state"] == "completed"

@@ -156,7 +156,7 @@ def test_a_schedule_that_another_host_keeps_goes_on_while_the_laptop_sleeps(
 def test_what_cannot_be_kept_is_refused(sleeper: FleetHome, server: FleetHome) -> None:
     for words, said in (
         (("--keep-on", "server"), "add --every or --cron"),
-        (("--every", "1h", "--keep-on", "nowhere"), "there is no host 'nowhere' in the fleet"),
+        (("--every", "1h", "--keep-on", "nowhere"), "no host of the fleet is named 'nowhere'"),
         (("--every", "1h", "--lane", "shell", "--cwd", "/nowhere", "--keep-on", "server"), "/nowhere"),
     ):
         done = sleeper.run("run", "--yes", *words, "--", "true")

@@ -210,7 +210,7 @@ def test_a_draft_that_says_too_much_is_refused(client: Engine) -> None:
 
     with pytest.raises(BadValue, match="every and on cannot be combined"):
         client.submit(Draft(command="true", every=HOUR, on="file:*.py"))
-    with pytest.raises(BadValue, match="debounce means nothing without on"):
+    with pytest.raises(BadValue, match="debounce has no effect without on"):
         client.submit(Draft(command="true", debounce=SECOND))
     with pytest.raises(BadValue, match="rate must be at least 1"):
         client.submit(Draft(command="true", on="file:*.py", rate=0))

@@ -236,7 +236,7 @@ async def test_of_much_output_the_beginning_and_the_end_arrive(host: Host) -> No
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"cwd": "/no/such/place"}, "no directory /no/such/place on this host"),
+        ({"cwd": "/no/such/place"}, "/no/such/place is not a directory on this host"),
         ({"limits": {"timeout": "soon"}}, "its host cannot read it"),
         ({"commands": []}, "its host cannot read it"),
     ],

@@ -159,7 +159,7 @@ async def test_an_event_is_edited_and_its_source_is_looked_at_afresh(
         ({"on": "file:*.py"}, "follows a schedule, and stays with that"),
         ({"max_runs": 1}, "max_runs must be more than 1"),
         ({"retries": 2}, "for a task that runs once"),
-        ({"rate": 2}, "means nothing without on"),
+        ({"rate": 2}, "has no effect without on"),
         ({"hours": "25-26"}, "hours"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -141,7 +141,7 @@ def test_a_prompt_can_come_from_standard_input(person: Person) -> None:
 
 def test_a_missing_prompt_says_how_to_pass_it(person: Person) -> None:
     assert "or - to read it from standard input" in person.types("ask", given="`echo jam`", code=2).err
-    assert "there is no prompt on standard input" in person.types("ask", "-", code=2).err
+    assert "standard input is empty" in person.types("ask", "-", code=2).err
     assert "not text in UTF-8" in person.types("ask", "-", given=b"\xff", code=2).err
 
 

@@ -124,7 +124,7 @@ def test_what_is_found_but_cannot_start_says_why(bare: Person) -> None:
         refused = bare.types("agents", "setup", "--agent", "groq", "--yes", code=1).err
         assert "groq cannot be set up yet: " in refused
     assert (
-        "there is no 'cloude' on this machine"
+        "'cloude' was not found on this machine"
         in bare.types("agents", "setup", "--agent", "cloude", code=2).err
     )
 

@@ -118,7 +118,7 @@ def test_a_session_is_its_inbox_or_a_conversation_on_a_server(hooked: Person) ->
     ("words", "reason"),
     [
         ("hok", "did you mean hook?"),
-        ("apprise", "channel apprise is not configured; write [channels.apprise]"),
+        ("apprise", "channel apprise is not configured; add [channels.apprise]"),
         ("hook:elsewhere", "has one target only"),
         ("discord:general", "needs a target: the id of a channel"),
         ("Hook!", "is not a channel; write NAME or NAME:TARGET"),

@@ -77,7 +77,7 @@ def test_an_agent_can_wait_for_events(person: Person, tmp_path: Path) -> None:
         (("--on", "file:x", "--on-option", "every"), "write NAME=VALUE"),
         (("--on", "file:x", "--every", "1h"), "--every and --on cannot be combined"),
         (("--on", "file:x", "--wait"), "has no end to wait for"),
-        (("--debounce", "1s"), "--debounce means nothing without --on"),
+        (("--debounce", "1s"), "--debounce has no effect without --on"),
     ],
 )
 def test_what_makes_no_sense_is_refused(person: Person, words: tuple[str, ...], said: str) -> None:

@@ -51,7 +51,7 @@ def test_what_belongs_to_the_command(
 @pytest.mark.spec("X21")
 def test_without_an_id_the_newest_task_that_fits_is_meant_and_named(newcomer: Person) -> None:
     assert newcomer.types("logs", code=3).err == (
-        "errands: there is no task that has started; give an id (errands ls --all lists every task)\n"
+        "errands: no task has started; give an id (errands ls --all lists every task)\n"
     )
     done = newcomer.finishes("echo done")
     live = newcomer.starts("echo live; sleep 1000")
@@ -86,7 +86,7 @@ def test_an_empty_id_or_batch_is_not_the_newest_task(newcomer: Person, verb: str
 def test_cancel_without_an_id_leaves_the_tasks_of_other_sessions_alone(newcomer: Person) -> None:
     other = newcomer.types("run", "-q", "sleep 1000", ERRANDS_SESSION="an-agent").out.strip()
 
-    assert newcomer.types("cancel", code=3).err.startswith("errands: there is no task to cancel")
+    assert newcomer.types("cancel", code=3).err.startswith("errands: no task to cancel")
     assert newcomer.types("show").err.startswith(f"the newest task: {other}, ")
     newcomer.types("cancel", other)
 
@@ -219,7 +219,7 @@ def test_without_an_id_queue_verbs_mean_the_newest_task_that_fits(newcomer: Pers
     paused = newcomer.types("pause")
     assert paused.err.startswith(f"the newest task: {running}, running, ")
     assert paused.out.startswith(f"paused {running}: ")
-    assert newcomer.types("pause", code=3).err.startswith("errands: you have no task that is running")
+    assert newcomer.types("pause", code=3).err.startswith("errands: you have no running task")
     assert newcomer.types("hold").out.startswith(f"held {later}  ")
     newcomer.types("release", later)
 
@@ -229,7 +229,7 @@ def test_without_an_id_queue_verbs_mean_the_newest_task_that_fits(newcomer: Pers
     newcomer.types("wait", held)
     assert newcomer.types("edit", "shop", "--name", "store").out.startswith(f"edited {later}")
     assert newcomer.types("unpause").out.startswith(f"continued {running}  ")
-    assert newcomer.types("release", code=3).err.startswith("errands: you have no task that is held")
+    assert newcomer.types("release", code=3).err.startswith("errands: you have no held task")
     newcomer.types("cancel", running, later, foreign)
 
 

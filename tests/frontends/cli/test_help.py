@@ -84,7 +84,7 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
         (["config", "set", "runs.grace", "5s"], "unknown verb 'config set'; edit the file that"),
         (["--verbose", "ls"], "unknown option --verbose; options follow a verb"),
         (["events"], "unknown verb 'events'; use errands ls --watch"),
-        (["web", "--port", "80"], "web does not take --port: write HOST:PORT"),
+        (["web", "--port", "80"], "web does not take --port: give HOST:PORT"),
         (["config", "show", "--jsno"], "config show has no option --jsno (did you mean --json?)"),
         (["completion", "tcsh"], "SHELL cannot be 'tcsh'; choose one of: bash, zsh, fish"),
     ],

@@ -89,7 +89,7 @@ def test_config_check_names_every_wrong_key_and_exits_with_1(newcomer: Person) -
     objects = newcomer.types("config", "check", "--json", code=1).objects
     elsewhere = newcomer.types("config", "check", str(wrong), code=1, cwd=newcomer.cwd.parent)
 
-    assert good.out == "✓ no problems in the environment (there is no configuration file)\n"
+    assert good.out == "✓ no problems in the environment (no configuration file)\n"
     assert f"✗ {wrong}: runs.grase: no such key (did you mean grace?)\n" in bad.out
     assert f"✗ {wrong}: runs.timeout: " in bad.out
     assert [problem["key"] for problem in objects] == ["runs.grase", "runs.timeout"]
@@ -297,7 +297,7 @@ def test_an_unknown_variable_is_a_warning_with_a_suggestion(newcomer: Person) ->
     said = newcomer.types("config", "check", ERRANDS_FOO_BAR="1").out.splitlines()
 
     assert said[0] == "! environment: ERRANDS_FOO_BAR: means nothing"
-    assert said[1].endswith("no errors, 1 warning in the environment (there is no configuration file)")
+    assert said[1].endswith("no errors, 1 warning in the environment (no configuration file)")
 
 
 @pytest.mark.spec("X15")

@@ -171,12 +171,12 @@ def test_logs_of_a_task_that_has_not_run_say_when_it_will(person: Person) -> Non
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--tz", "UTC"], "--tz means nothing without --every, --cron or --at; add that, or leave it out"),
-        (["--active-hours", "9-17"], "--active-hours means nothing without --every or --cron"),
-        (["--on", "file:x", "--max-age", "1h"], "--max-age means nothing without --every or --cron"),
-        (["--max-runs", "2"], "--max-runs means nothing without --every, --cron or --on"),
-        (["--every", "1h", "--on-option", "every=1m"], "--on-option means nothing without --on"),
-        (["--max-wait", "1m"], "--max-wait means nothing without --on"),
+        (["--tz", "UTC"], "--tz has no effect without --every, --cron or --at; add that, or leave it out"),
+        (["--active-hours", "9-17"], "--active-hours has no effect without --every or --cron"),
+        (["--on", "file:x", "--max-age", "1h"], "--max-age has no effect without --every or --cron"),
+        (["--max-runs", "2"], "--max-runs has no effect without --every, --cron or --on"),
+        (["--every", "1h", "--on-option", "every=1m"], "--on-option has no effect without --on"),
+        (["--max-wait", "1m"], "--max-wait has no effect without --on"),
     ],
 )
 def test_an_option_alone_is_refused_as_it_was_typed(person: Person, words: list[str], complaint: str) -> None:

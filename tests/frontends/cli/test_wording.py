@@ -62,7 +62,7 @@ def test_a_script_is_told_about_a_wrong_directory_and_an_empty_key(person: Perso
         )
         return done.stdout.strip()
 
-    assert says("cwd='/nope'").startswith("cwd: there is no directory '/nope'; create it first")
+    assert says("cwd='/nope'").startswith("cwd: '/nope' is not a directory; create it first")
     assert says("key=''").startswith("key cannot be empty; leave it out")
 
 

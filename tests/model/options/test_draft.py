@@ -59,7 +59,7 @@ def test_what_can_run_is_accepted(changes: dict[str, Any]) -> None:
         ({"input": "file"}, "none, pipe, pty"),
         ({"on_idle": "wait"}, "stop, report"),
         ({"host": "gpu", "on_loss": "retry"}, "lost, again"),
-        ({"on_loss": "again"}, "on_loss means nothing without host"),
+        ({"on_loss": "again"}, "on_loss has no effect without host"),
         ({"timeout": timedelta(0)}, "timeout"),
         ({"idle": timedelta(seconds=-1)}, "idle"),
         ({"cpu": timedelta(0)}, "cpu"),

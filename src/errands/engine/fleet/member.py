@@ -31,7 +31,7 @@ def require(home: Home) -> Membership:
     """Return the membership of a home; refuse a home that has none."""
     found = membership.read(home.fleet)
     if found is None:
-        raise BadValue("this home belongs to no fleet; join one: errands host join URL")
+        raise BadValue("this home is not in a fleet; join one: errands host join URL")
     return found
 
 

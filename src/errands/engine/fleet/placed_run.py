@@ -46,9 +46,9 @@ class Asked:
 
 
 def check_joined(home: str) -> None:
-    """Refuse to place a task from a home that belongs to no fleet."""
+    """Refuse to place a task from a home that is not in a fleet."""
     if not os.path.exists(Home(path=home).fleet):
-        raise BadValue("--host needs a fleet, and this home belongs to none: errands host join URL")
+        raise BadValue("--host needs a fleet, and this home is not in one; join one: errands host join URL")
 
 
 def key_of(run: Run) -> str:
@@ -57,7 +57,7 @@ def key_of(run: Run) -> str:
 
 
 def may_be_asked(task: Task) -> bool:
-    """Return whether the host may ask about a run that it has taken: nobody consented to it."""
+    """Return whether the host may ask about a run that it has taken, because no person consented to it."""
     return _consent(task.approved_by) == "none"
 
 
@@ -236,8 +236,6 @@ def directory(wanted: str, environ: Mapping[str, str], *, is_named: bool) -> str
     if os.path.isdir(wanted):
         return wanted
     if is_named:
-        raise BadValue(
-            f"there is no directory {wanted} on this host; create it there, or choose another --cwd"
-        )
+        raise BadValue(f"{wanted} is not a directory on this host; create it there, or choose another --cwd")
     home = environ.get("HOME", "")
     return home if os.path.isdir(home) else "/"

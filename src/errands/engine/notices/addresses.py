@@ -55,12 +55,12 @@ def _complete(address: Address, draft: Draft, config: Config, owner: str) -> Add
         known = [*config.channels, *READY]
         if name in KINDS:
             raise BadValue(
-                f"channel {name} is not configured; write [channels.{name}] into your configuration, "
+                f"channel {name} is not configured; add [channels.{name}] to your configuration, "
                 f"and see `errands config check`"
             )
         raise BadValue(
             f"unknown channel {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}; "
-            "to add one, write a section [channels.NAME] into your configuration"
+            "to add one, put a section [channels.NAME] into your configuration"
         )
     match kind:
         case "inbox":

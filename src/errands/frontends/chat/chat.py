@@ -164,7 +164,7 @@ def _latest(engine: Engine, folder: str) -> str:
         with open(f"{folder}/last", encoding="utf-8") as file:
             return _find(engine, file.read().strip())
     except FileNotFoundError:
-        raise NotFound("there is no chat yet; begin one: errands chat") from None
+        raise NotFound("no chat yet; start one: errands chat") from None
 
 
 def _find(engine: Engine, given: str) -> str:

@@ -271,7 +271,7 @@ class FleetTasks(FleetCalls):
         """Print how a task ended, or how far it is, on one line."""
         context, word = self._context, far_task.word(run)
         if is_cancelled and word in ("proposed", "failed"):
-            word = "cancelled"  # there is no run now, and there will be none
+            word = "cancelled"  # it has no run, and will not get one
         if arguments.json:
             context.print_json({**flat(run), "state": word})
         elif not getattr(arguments, "quiet", False):

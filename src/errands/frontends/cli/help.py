@@ -88,7 +88,7 @@ def family(name: str, look: Look) -> str:
         if verb.options:
             rows = [(spelled(option), explained(option)) for option in verb.options]
             lines += ["", look.paint(f"Options of {verb.name}:", "bold"), *_rows(rows, look)]
-    lines += ["", *wrap(f"errands {name} VERB --help shows examples, too.", look.columns)]
+    lines += ["", *wrap(f"errands {name} VERB --help also shows examples.", look.columns)]
     return "\n".join(lines)
 
 

@@ -38,8 +38,8 @@ def keep_on(context: Context, arguments: Arguments, draft: Draft) -> int:
         raise Usage("a schedule has no end to wait for; leave out --wait")
     host = arguments.keep_on
     draft = evolve(draft, host=draft.host or host)
-    _check(context, draft)
     me = member.require(context.home)
+    _check(context, draft)
     body = {
         "draft": to_text(evolve(draft, cwd=None)),
         "cwd": draft.cwd or os.getcwd(),
@@ -92,4 +92,4 @@ async def _home_of(fleet: Fleet, name: str) -> str:
         if host.name == name:
             return host.id
     known = ", ".join(host.name for host in up)
-    raise BadValue(f"there is no host {name!r} in the fleet; there are: {known or 'none'}")
+    raise BadValue(f"no host of the fleet is named {name!r}; choose one of: {known or 'none'}")

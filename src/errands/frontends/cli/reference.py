@@ -53,7 +53,7 @@ EXIT_CODES = {
     "0": "it worked; the task completed",
     "1": "it failed",
     "2": "the command line or the configuration is wrong",
-    "3": "there is no such task or template",
+    "3": "no such task or template",
     "4": "it was not approved: the task waits for approval, was rejected, or a rule forbids it",
     "124": "the task had not ended when the wait timed out",
     "125": "the run was lost, interrupted or skipped",

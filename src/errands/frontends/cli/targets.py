@@ -43,7 +43,7 @@ def newest_task(context: Context, states: tuple[str, ...], purpose: str, *, own:
         if views:
             _say_which(context, views[0])
             return views[0].id
-    raise NotFound(f"there is no task {purpose}; give an id (errands ls --all lists every task)")
+    raise NotFound(f"no task {purpose}; give an id (errands ls --all lists every task)")
 
 
 def resolved(context: Context, beginning: str) -> str:
@@ -120,7 +120,7 @@ def given_or_newest(
     given: Sequence[str],
     states: tuple[str, ...],
     fits: Callable[[View], bool],
-    purpose: str,
+    wanted: str,
 ) -> list[str]:
     """Return the tasks that a verb is given, or the newest one of the caller that fits, and say which."""
     if given:
@@ -128,7 +128,7 @@ def given_or_newest(
     query = Query(states=states, owner=context.session, with_commands=False)
     views = [view for view in context.engine.list(query) if fits(view)]
     if not views:
-        raise NotFound(f"you have no task {purpose}; give an id (errands ls lists tasks)")
+        raise NotFound(f"you have no {wanted}; give an id (errands ls lists tasks)")
     _say_which(context, views[0])
     return [views[0].id]
 
@@ -182,5 +182,5 @@ def batch(context: Context, name: str) -> list[str]:
     """Return the ids of a batch, oldest first."""
     ids = [view.id for view in context.engine.list(Query(batch=name))]
     if not ids:
-        raise NotFound(f"there is no task in batch {name!r}; errands ls --all shows tasks and their batches")
+        raise NotFound(f"no task is in batch {name!r}; errands ls --all shows tasks and their batches")
     return ids[::-1]

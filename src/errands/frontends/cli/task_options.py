@@ -137,4 +137,4 @@ def _place(arguments: Arguments, values: dict[str, Any]) -> None:
     if values.get("host") is not None:
         return  # it must exist there
     if hasattr(arguments, "after") and not arguments.after and not os.path.isdir(path):
-        raise Usage(f"--cwd: there is no directory {path}; create it first, or in a task given with --after")
+        raise Usage(f"--cwd: {path} is not a directory; create it first, or in a task given with --after")

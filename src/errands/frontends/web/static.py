@@ -87,10 +87,10 @@ def page_file(path: str, accepted: str) -> Response:
     if path.startswith(PREFIX):
         wanted, _, name = path.removeprefix(PREFIX).partition("/")
         if name not in files() or wanted != version() or name == "index.html":
-            raise RefusalError(404, "there is no such file; reload the page", "NotFound")
+            raise RefusalError(404, "no such file; reload the page", "NotFound")
         return _sent(name, accepted, **{"cache-control": _FOR_EVER})
     if os.path.splitext(path)[1] in _TYPES:
-        raise RefusalError(404, "there is no such file", "NotFound")
+        raise RefusalError(404, "no such file", "NotFound")
     if not shell():
         raise RefusalError(404, "this installation has no page; use the API: see /openapi.json", "NotFound")
     return _sent("index.html", accepted)

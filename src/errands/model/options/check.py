@@ -82,7 +82,7 @@ def _check_prompt(draft: Draft) -> None:
 
 
 def _check_company(draft: Draft, given: list[str], spell: Spell) -> None:
-    """Refuse options that exclude each other, or that mean nothing without another one."""
+    """Refuse options that exclude each other, or that have no effect without another one."""
     triggers = [name for name in TRIGGERS if getattr(draft, name) is not None]
     if len(triggers) > 1:
         raise BadValue(f"{' and '.join(map(spell, triggers))} cannot be combined: a task has one trigger")
@@ -95,11 +95,11 @@ def _check_company(draft: Draft, given: list[str], spell: Spell) -> None:
         if needs and not any(each in triggers for each in needs):
             *others, last = map(spell, needs)
             listed = f"{', '.join(others)} or {last}" if others else last
-            raise BadValue(f"{spell(name)} means nothing without {listed}; add that, or leave it out")
+            raise BadValue(f"{spell(name)} has no effect without {listed}; add that, or leave it out")
     if draft.host is not None:
         _check_host(draft, spell)
     elif draft.on_loss != BLANK.on_loss:
-        raise BadValue(f"{spell('on_loss')} means nothing without {spell('host')}; add that, or leave it out")
+        raise BadValue(f"{spell('on_loss')} has no effect without {spell('host')}; add that, or leave it out")
     if draft.on is not None:
         from errands.model.schedule.event_trigger import check_event, watched_line
 

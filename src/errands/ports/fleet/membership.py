@@ -36,7 +36,7 @@ def read_url(url: str) -> str:
 
 
 def read(path: str) -> Membership | None:
-    """Return the membership of a home; None if it belongs to no fleet."""
+    """Return the membership of a home; None if it is not in a fleet."""
     import json
 
     try:

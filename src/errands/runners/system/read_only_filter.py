@@ -29,7 +29,7 @@ from errands.ports.seccomp import (
     refuse,
 )
 
-# Refused whatever the arguments are: x86-64, then aarch64 (0 where there is no such call).
+# Refused whatever the arguments are: x86-64, then aarch64 (0 where the call does not exist).
 _REFUSED: dict[str, tuple[int, int]] = {
     # Modes, owners, times and attributes of files.
     "chmod": (90, 0), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),

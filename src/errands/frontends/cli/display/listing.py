@@ -260,7 +260,7 @@ def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
 
 
 def _in_use(context: Context) -> str:
-    """Return the lanes with used and all slots, and the batches with ended and all tasks."""
+    """Return the lanes with their used and total slots, and the batches with their ended and total tasks."""
     widths = context.engine.lane_widths()
     lanes = [
         f"{line(lane)} {used}/{widths.get(lane, UNKNOWN_LANE)}"

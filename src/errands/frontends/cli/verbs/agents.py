@@ -112,8 +112,8 @@ def _named(name: str, found: list[Candidate]) -> Candidate:
         if each.name == name:
             return each
     names = [each.name for each in found]
-    known = f"found here: {', '.join(names)}" if names else "nothing was found here"
-    raise Usage(f"there is no {name!r} on this machine{did_you_mean(name, names)}; {known}")
+    known = f"found: {', '.join(names)}" if names else "found nothing that can answer prompts"
+    raise Usage(f"{name!r} was not found on this machine{did_you_mean(name, names)}; {known}")
 
 
 def _explain(context: Context, found: list[Candidate], now: str | None) -> None:

@@ -85,7 +85,7 @@ def _prompt(text: str) -> str:
     except UnicodeDecodeError:
         raise Usage("the prompt on standard input is not text in UTF-8") from None
     if not read.strip():
-        raise Usage("there is no prompt on standard input; write it there, or instead of -")
+        raise Usage("standard input is empty; write the prompt to it, or give the prompt instead of -")
     return read
 
 

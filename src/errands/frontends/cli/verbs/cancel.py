@@ -84,7 +84,7 @@ VERBS = (
         name="cancel",
         summary="cancel tasks: SIGTERM to all their processes, SIGKILL after a grace period",
         run=cancel,
-        details="Without an id, it takes the newest live task that you started. A task that has not started "
+        details="Without an id, cancels the newest live task that you started. A task that has not started "
         "never will. Returns when no process of the task is left.",
         options=(BATCH, NO_WAIT, JSON_TASKS),
         operands=(IDS,),

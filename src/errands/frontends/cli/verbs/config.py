@@ -76,7 +76,7 @@ def _sources(context: Context) -> Iterator[str]:
     if project is not None:
         yield project
     is_alone = project is None and not os.path.isfile(user)
-    yield "the environment" + (" (there is no configuration file)" if is_alone else "")
+    yield "the environment" + (" (no configuration file)" if is_alone else "")
 
 
 def _problem(problem: config.Problem, level: str) -> dict[str, str]:

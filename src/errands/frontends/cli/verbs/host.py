@@ -233,7 +233,7 @@ VERBS = (
     ),
     Verb(
         name="hosts",
-        summary="list the hosts of the fleet: their runs, labels, and when each was last heard of",
+        summary="list the hosts of the fleet: their runs, labels, and when each was last seen",
         run=hosts,
         options=(JSON_FIELDS,),
     ),

@@ -21,7 +21,7 @@ def logs(context: Context, arguments: Arguments) -> int:
         raise Usage("--json prints one object; leave out --follow and --raw")
     if len(arguments.id) > 1 and arguments.follow:
         raise Usage("only one task can be followed at a time; leave out --follow, or all ids but one")
-    given = arguments.id or (newest_task(context, STARTED, "that has started"),)
+    given = arguments.id or (newest_task(context, STARTED, "has started"),)
     for number, each in enumerate(given):
         if len(given) > 1 and not arguments.json:
             context.say(*([""] if number else []), context.look.paint(f"==> {line(each)} <==", "bold"))
@@ -111,9 +111,9 @@ VERBS = (
         summary="print the output of a task",
         run=logs,
         fields=("id", "run_id", "state", "output", "offset", "next_offset", "missing"),
-        details="Without an id, it takes the newest task that has started. Secrets are masked, and control "
-        "sequences other than colours are removed; --raw prints the exact bytes. --follow ends when the run "
-        "ends, or with Ctrl-C, which does not affect the task.",
+        details="Without an id, prints the output of the newest task that has started. Secrets are masked, "
+        "and control sequences other than colours are removed; --raw prints the exact bytes. --follow ends "
+        "when the run ends, or with Ctrl-C, which does not affect the task.",
         options=(
             option("-f, --follow", "keep printing until the run ends"),
             option("-n, --tail N", "start with the last N lines", convert=whole),

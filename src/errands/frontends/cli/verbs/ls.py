@@ -112,7 +112,7 @@ VERBS = (
             option("-a, --all", "every task, rejected ones too, and the commands of agents under them"),
             option("-n, --number N", "only the newest N", convert=whole_from_one),
             option("-w, --watch", "keep running and show changes as they happen"),
-            option("--fleet", "what is placed on other hosts in the whole fleet, of every home"),
+            option("--fleet", "what every home of the fleet has placed on other hosts"),
             option(
                 "--columns NAMES",
                 f"show these columns, separated by commas: {', '.join(COLUMNS)}, or any field of --json",
@@ -121,11 +121,11 @@ VERBS = (
         ),
         details="Running tasks come first, then those waiting for approval, then what starts next, then "
         f"what ended, newest first: {USUAL} rows, or as many as fit the terminal. Below are the lanes with "
-        "their used and all slots, and the batches that are not complete. The "
+        "their used and total slots, and the batches that are not complete. The "
         "commands that an agent runs are part of its task: they are listed under it while they run or wait "
-        "for approval, and with --all and --json. In a narrow terminal ids shrink to beginnings or, where "
-        "other tasks begin alike, lose their middle, as in py…7k2m4x; every command takes both (… can be "
-        "typed as ~). The less important columns are left out.",
+        "for approval, and with --all and --json. A narrow terminal leaves out the less important columns "
+        "and shortens ids: to a beginning or, if other ids begin the same way, in the middle, as in "
+        "py…7k2m4x. Every command takes both forms; … can be typed as ~.",
         examples=(
             ("errands ls --state running", "running now"),
             ("errands ls --state proposed", "waiting for approval"),

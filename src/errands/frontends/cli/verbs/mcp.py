@@ -8,7 +8,7 @@ from errands.frontends.cli.parser import Arguments, Usage, Verb, operand, option
 
 def mcp(context: Context, arguments: Arguments) -> int:
     if arguments.address is not None and not arguments.http:
-        raise Usage("an address needs --http; over stdio there is none")
+        raise Usage("an address needs --http; add it, or leave out the address")
     http = (arguments.address or "") if arguments.http else None
     return context.bootstrap.serve_mcp(arguments.dialect, http=http, everything=arguments.all)
 

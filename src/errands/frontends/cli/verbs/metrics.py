@@ -12,7 +12,7 @@ def metrics(context: Context, arguments: Arguments) -> int:
     from errands.engine.live.metrics import families, text
 
     if arguments.address is not None and not arguments.listen:
-        raise Usage("an address needs --listen")
+        raise Usage("an address needs --listen; add it, or leave out the address")
     if arguments.listen:
         if arguments.json:
             raise Usage("--json prints the numbers once; leave out --listen")

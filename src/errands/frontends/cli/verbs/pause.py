@@ -15,7 +15,7 @@ from errands.text.describe import now, waits_for
 
 def pause(context: Context, arguments: Arguments) -> int:
     try:
-        ids = given_or_newest(context, arguments.id, LIVE, _can_pause, "that is running and can be paused")
+        ids = given_or_newest(context, arguments.id, LIVE, _can_pause, "running task that can be paused")
     except UnknownTask as error:
         return fleet_control(context, error).pause(
             arguments,
@@ -49,7 +49,7 @@ def _pause(context: Context, arguments: Arguments, ids: list[str]) -> int:
 
 def unpause(context: Context, arguments: Arguments) -> int:
     try:
-        ids = given_or_newest(context, arguments.id, (*LIVE, "paused"), _is_paused, "that is paused")
+        ids = given_or_newest(context, arguments.id, (*LIVE, "paused"), _is_paused, "paused task")
     except UnknownTask as error:
         return fleet_control(context, error).pause(
             arguments,
@@ -137,7 +137,7 @@ VERBS = (
         name="pause",
         summary="pause a running task or a schedule until errands unpause",
         run=pause,
-        details="Without an id, it takes the newest running task that you started. All processes of a "
+        details="Without an id, pauses the newest running task that you started. All processes of a "
         "running task are suspended (SIGSTOP) and keep their memory; its time limits stand still, and its "
         "place in the lane is free for others. A task that has not started is held. Of a "
         "recurring task the schedule is paused: its current run continues unless --run is given, and one "
@@ -155,8 +155,8 @@ VERBS = (
         summary="continue a paused task or schedule",
         run=unpause,
         starts=True,
-        details="Without an id, it takes the newest paused or held task that you started. A task continues "
-        "at once, even if its lane is full by now. The times of a schedule are counted from now.",
+        details="Without an id, continues the newest paused or held task that you started. A task "
+        "continues at once, even if its lane is full by now. The times of a schedule are counted from now.",
         options=(RUN, JSON_TASKS),
         operands=(TASKS,),
     ),

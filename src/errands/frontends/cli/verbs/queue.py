@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def hold(context: Context, arguments: Arguments) -> int:
-    for each in given_or_newest(context, arguments.id, NOT_STARTED, _can_hold, "that is pending"):
+    for each in given_or_newest(context, arguments.id, NOT_STARTED, _can_hold, "pending task"):
         view = context.engine.queue.hold(each)
         if arguments.json:
             context.print_view(view)
@@ -41,7 +41,7 @@ def hold(context: Context, arguments: Arguments) -> int:
 
 
 def release(context: Context, arguments: Arguments) -> int:
-    for each in given_or_newest(context, arguments.id, NOT_STARTED, _is_held, "that is held"):
+    for each in given_or_newest(context, arguments.id, NOT_STARTED, _is_held, "held task"):
         view = context.engine.queue.release(each)
         if arguments.json:
             context.print_view(view)
@@ -214,7 +214,7 @@ VERBS = (
         name="hold",
         summary="keep a pending task from starting until errands release",
         run=hold,
-        details="Without an id, it takes the newest pending task that you started. errands run --hold queues "
+        details="Without an id, holds the newest pending task that you started. errands run --hold queues "
         "a task that is held from the start. A running task is paused instead: errands pause.",
         options=(JSON_TASKS,),
         operands=(PENDING,),
@@ -224,13 +224,13 @@ VERBS = (
         summary="let a held task start when its turn comes",
         run=release,
         starts=True,
-        details="Without an id, it takes the newest held task that you started.",
+        details="Without an id, releases the newest held task that you started.",
         options=(JSON_TASKS,),
         operands=(PENDING,),
     ),
     Verb(
         name="move",
-        summary="move a pending task in its lane: to the front, unless you say otherwise",
+        summary="move a pending task within its lane, by default to the front",
         run=move,
         details="It takes the priority of its new neighbour. Tasks that are started later come after it.",
         options=(

@@ -86,7 +86,7 @@ VERBS = (
         starts=True,
         usage=("run [options] COMMAND [ARG...]", "run [options] 'SHELL LINE'"),
         details="A quoted line runs in a shell; separate words run directly, without one. Options of errands "
-        "come before the command; after a quoted line they may also follow it. The task gets your "
+        "come before the command; they may also follow a quoted line. The task gets your "
         "environment and directory. A command that is not harmless needs approval. Typing it at a terminal "
         "counts as approval, except for what cannot be undone or reaches beyond the project, such as a push. "
         "Without a terminal the task waits as a proposal and the exit code is 4, unless --yes is given. With "

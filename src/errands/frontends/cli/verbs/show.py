@@ -145,7 +145,7 @@ VERBS = (
             ),
             JSON_TASKS,
         ),
-        details="Without an id, it takes the newest task.",
+        details="Without an id, shows the newest task.",
         operands=(operand("[ID]", "the task, or one run of it: pytest-7k2m4x.2", completes="tasks"),),
     ),
 )

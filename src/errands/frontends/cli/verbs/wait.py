@@ -154,7 +154,7 @@ VERBS = (
         name="wait",
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
-        details="Without an id, it takes the newest live task, or else the newest. With several tasks, the "
+        details="Without an id, waits for the newest live task, or else the newest. With several tasks, the "
         "exit code is that of the first one, in the given order, that did "
         "not complete. A task that needs approval before it starts counts as ended, with exit code 4. An "
         "agent that needs approval while it runs is waited for, because it continues after the answer; the "

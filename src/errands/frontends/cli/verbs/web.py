@@ -62,7 +62,7 @@ VERBS = (
             option("--service", "serve without signing in, as a service of the system does"),
             JSON,
         ),
-        refused=dict.fromkeys(("--port", "--host", "-p"), "write HOST:PORT: errands web 127.0.0.1:8000"),
+        refused=dict.fromkeys(("--port", "--host", "-p"), "give HOST:PORT, as in errands web 127.0.0.1:8000"),
         operands=(operand("[ADDRESS]", "HOST:PORT (default web.address)"),),
         examples=(
             ("errands web", "open the page"),

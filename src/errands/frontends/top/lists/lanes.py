@@ -38,7 +38,7 @@ class LaneList:
         self._heard_at = 0.0  # when the fleet answered last; 0: never
 
     def ask_hosts(self, work: Callable[[Coroutine[Any, Any, None]], object]) -> None:
-        """Ask the fleet, which takes a while, if that is due; a home that belongs to none never does."""
+        """Ask the fleet, which takes a while, if that is due; a home that is in none never does."""
         if time.monotonic() >= self._ask_at and self._watch.is_member:
             self._ask_at = float("inf")  # one question at a time
             work(self._read_hosts())

@@ -14,7 +14,7 @@ from errands.model.view import plain_value
 
 
 async def list_hosts(watch: HostWatch) -> dict[str, Any]:
-    """Return the hosts, none if this home belongs to no fleet; say why if they cannot be listed."""
+    """Return the hosts, none if this home is not in a fleet; say why if they cannot be listed."""
     if not watch.is_member:
         return {"member": False, "hosts": []}
     try:

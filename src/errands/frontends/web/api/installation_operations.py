@@ -17,7 +17,7 @@ INSTALLATION: tuple[Operation, ...] = (
     ),
     Operation(
         name="hosts", method="GET", path="/api/hosts",
-        summary="list the hosts of the fleet; none if this home belongs to no fleet", verb="errands hosts",
+        summary="list the hosts of the fleet; none if this home is not in a fleet", verb="errands hosts",
         answer="Hosts",
     ),
     Operation(

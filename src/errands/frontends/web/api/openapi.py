@@ -21,7 +21,7 @@ _ALWAYS = {
 }
 _SOMETIMES = {
     401: "the key is missing or wrong",
-    404: "there is no such thing",
+    404: "not found",
     408: "the body did not come in time",
     409: "it cannot be done in the present state, or the state has changed",
     413: "the body is too large",

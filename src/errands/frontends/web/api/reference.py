@@ -30,7 +30,7 @@ and who may do what.
 - Times are ISO 8601 in UTC. Everything below `said` is worded by the server, to be shown as it is.
 - A refusal is `application/problem+json` ([`Problem`](#problem)): `detail` is a sentence, `kind` the
   class of the error. 400: a value is not allowed; 401: the key is missing or wrong; 403: not for this
-  caller; 404: there is no such thing; 409: not in the present state; 421: another host name; 429: too
+  caller; 404: not found; 409: not in the present state; 421: another host name; 429: too
   many wrong keys; 503: the store, the daemon or the fleet cannot be used.
 - Texts of tasks and agents are masked and have no control characters. They are not HTML: show them as
   text.

@@ -226,7 +226,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         slots=integer("how many runs of other homes it takes at once"),
         running=integer("how many it has"),
         labels=listed(words()),
-        seen_at=time("when it was last heard of"),
+        seen_at=time("when it was last seen"),
         version=words("its version of Errands"),
         own=flag("whether it is this home"),
     ),

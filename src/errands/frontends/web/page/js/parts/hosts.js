@@ -1,4 +1,4 @@
-// The hosts of the fleet: how much room each has, and when it was last heard of.
+// The hosts of the fleet: how much room each has, and when it was last seen.
 import { ago, useTick } from "../clock.js";
 import { useAsk } from "../data.js";
 import { html, useEffect } from "../html.js";
