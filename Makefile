@@ -12,7 +12,7 @@ WHEELS := tools/wheels/downloaded
 WORKERS ?= 6
 # Other people's programs compute more.
 AT_ONCE ?= 3
-# Tests that talk with agents: their library takes a second to load, in a process of its own for each.
+# Tests that talk with agents: each has a process of its own, which takes a second to load their library.
 TALKS := tests/agents tests/channels/test_discord_talk.py tests/frontends/chat tests/frontends/toolset \
   tests/frontends/cli/test_agents.py tests/frontends/cli/test_agent_answers.py
 # Requests of `make fuzz` for each operation of the web API, and as many again that break its description.

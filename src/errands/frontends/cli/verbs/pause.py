@@ -130,7 +130,7 @@ def _follow_run(context: Context, view: View, *, is_shown: bool) -> int:
 
 SETTLED_WITHIN = 5.0  # seconds
 TASKS = operand("[ID...]", "the tasks", completes="open")
-RUN = option("--run", "of a recurring task: its current run, not its schedule")
+RUN = option("--run", "for a recurring task: its current run, not its schedule")
 
 VERBS = (
     Verb(
@@ -139,10 +139,10 @@ VERBS = (
         run=pause,
         details="Without an id, pauses the newest running task that you started. All processes of a "
         "running task are suspended (SIGSTOP) and keep their memory; its time limits stand still, and its "
-        "place in the lane is free for others. A task that has not started is held. Of a "
-        "recurring task the schedule is paused: its current run continues unless --run is given, and one "
+        "place in the lane is free for others. A task that has not started is held. For a "
+        "recurring task, the schedule is paused: its current run continues unless --run is given, and one "
         "that has not started is cancelled. A running agent cannot be paused, but the commands that it has "
-        "started can. The word is not resume, because that sends an agent another prompt.",
+        "started can. errands resume is something else: it sends an agent another prompt.",
         options=(RUN, JSON_TASKS),
         operands=(TASKS,),
         examples=(
