@@ -44,7 +44,14 @@ _SYSTEM = """
 /var/lib/rancher /var/lib/mysql /var/lib/postgresql /var/lib/sss /var/lib/samba/private /var/lib/vault
 /var/lib/containerd /var/lib/systemd/credential.secret /var/mail /var/spool/mail /var/spool/cron
 /var/log/auth.log* /var/log/secure* /var/log/btmp* /var/backups /var/db/dslocal /var/root /boot/efi
-/lost+found
+/lost+found /etc/gitlab /etc/gitlab-runner /etc/grafana /etc/redis /etc/sssd /etc/apt/auth.conf* /etc/msmtprc
+/etc/ssmtp /etc/swanctl /etc/strongswan* /etc/racoon /etc/freeradius /etc/raddb /etc/snmp
+/etc/ceph /etc/cloudflared /etc/consul* /etc/nomad* /etc/borgmatic /etc/corosync/authkey
+/etc/asterisk /etc/dovecot /etc/postgresql/pgpass /etc/pgbouncer /etc/rabbitmq /etc/iscsi /etc/crypttab
+/etc/luks* /etc/pve/priv /run/cloud-init /var/lib/cloud /var/lib/rabbitmq /var/lib/tailscale /var/lib/iwd
+/var/lib/jenkins /var/lib/redis /var/lib/grafana /var/lib/mongodb /var/lib/mongo /var/lib/etcd /var/lib/gitea
+/var/lib/libvirt /var/lib/bluetooth /var/lib/tor /var/lib/networkmanager /var/log/journal /var/log/audit
+/var/log/installer /var/log/cloud-init-output.log*
 """.split()
 
 # What may be read from the kernel's trees; the rest belongs to other processes, or is memory.
@@ -79,9 +86,19 @@ _OPEN = regex(r"(\[[^]]*\]|\?)?\*")
 # All files of a kind among which there are often some with secrets: `*.yml`, `config.*`.
 _TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|properties|php)$|[^.*?\[]*\.\*$")
 # A pattern for many files, which was not written to find one that has secrets.
-_BROAD = regex(r"[^.*?\[]{0,2}\*(?:\.\w+)?$|[^.*?\[]+\.\*$")
+_BROAD = regex(r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+\.\*$")
 _MAY_MATCH = "which may match a file with secrets"
-_VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
+_VAULTS = frozenset(
+    "secrets .secrets credentials .credentials legacy_credentials .env.d .envs private_keys".split()
+)
+_DEEPEST_VAULT = 3  # directories above a file
+# Settings of a repository, which may have passwords in addresses.
+_SETTINGS = frozenset(("config", "config.worktree"))
+_WILDCARDS = regex(r"[*?]")
+# One of each of those kinds, for a pattern with another wildcard: `*.y*ml`.
+_SAMPLES = tuple(
+    f"\0.{ending}" for ending in "json yml yaml toml ini xml conf config plist properties php".split()
+)
 _HOME = regex(r"/(home|Users)/[^/]+/")
 
 
@@ -168,9 +185,15 @@ def may_name_secret(pattern: str) -> bool:
     if not is_wild(name):
         return is_secret_name(name)
     names = _fixed if _OPEN.match(name) else _anchored
-    return name.strip("*") != "" and any(
-        may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in names
+    return name.strip("*") != "" and (
+        any(may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in names)
+        or _says_secret(name)
     )
+
+
+def _says_secret(pattern: str) -> bool:
+    """Return whether the plain part of a pattern alone names a secret: `*-credentials.json`."""
+    return any(is_secret_name(_WILDCARDS.sub(each, pattern)) for each in ("", "x"))
 
 
 def is_inside(word: str, workspace: Workspace) -> bool:
@@ -214,6 +237,8 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     parts = tuple(part.casefold() for part in path.split("/")[1:] if part)
     if not parts:
         return None
+    if parts[0] == "private" and parts[1:2] in (("etc",), ("var",)):
+        parts = parts[1:]  # where macOS has them
     top = parts[0]
     if top in ("proc", "sys", "dev") or (
         wild and any(may_match(top, each) for each in ("proc", "sys", "dev"))
@@ -229,15 +254,19 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if use == "LOOK":
         return None
     name = parts[-1]
-    if len(parts) > 1 and parts[-2] in _VAULTS and not name.endswith(_SOURCES):
+    if not _VAULTS.isdisjoint(parts[-1 - _DEEPEST_VAULT : -1]) and not name.endswith(_SOURCES):
         return f"reads {word}, which may hold secrets"
+    if name in _SETTINGS and any(part.endswith(".git") for part in parts[:-1]):
+        return f"reads {word}, where secrets are kept"
     if not (wild and is_wild(name)):
         return f"reads {word}, which may hold secrets" if is_secret_name(name) else None
     # A search over `src/*` sees what a search through `src` sees.
     names = _fixed if _OPEN.match(name) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, {_MAY_MATCH}"
-    if _TELLING_ENDING.match(name):
+    if _says_secret(name):
+        return f"reads {word}, {_MAY_MATCH}"
+    if _TELLING_ENDING.match(name) or (is_wild(name[1:]) and any(may_match(name, each) for each in _SAMPLES)):
         return f"reads {word}, {_MAY_MATCH}"
     return None
 

@@ -29,13 +29,17 @@ library/application?support/bravesoftware snap/firefox .jupyter/runtime .databri
 .openai .copilot .continue .aider .cursor/mcp.json .vscode/mcp.json .config/claude .config/github-copilot
 .config/pip .config/hcloud .config/scw .config/stripe .config/ngrok .config/.wrangler .config/turso .pulumi
 .fly .vercel .netlify .wrangler .cloudflared .ngrok2 .kaggle .huggingface .railway .supabase .minikube
-.gem/.mirror .nuget/nuget .pip .vnc .irssi .weechat .bash_sessions .zsh_sessions
+.gem/.mirror .nuget/nuget .pip .vnc .irssi .weechat .bash_sessions .zsh_sessions .talos .lftp .mc/config.json
 library/application?support/claude .config/errands.toml app/etc/env.php sites/default/settings.php
+.hg/hgrc .git/annex/creds appdata/roaming appdata/local .cache/huggingface/stored_tokens
+.cache/*/history .cache/cliphist .cache/clipboard .cache/clipse .cache/gh .cache/google-chrome .cache/chromium
+.cache/mozilla .cache/bravesoftware .cache/microsoft-edge .cache/claude-cli-nodejs .cache/keyring-*
 """.split()
 
 # Names of single files that hold secrets.
 NAMES = """
-.env .env.* *.env .envrc .env-* .env_* .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf
+.env .env.* *.env .envrc .envrc.* .env-* .env_* .env.local .env.production .env.prod .env.staging
+.env.development .env.dev .env.test .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf
 .npmrc .pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token .vault_pass*
 .vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg .tfrc .terraformrc .flaskenv id_rsa id_dsa
 id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_ed25519 *.pem *.key *.p12
@@ -48,8 +52,9 @@ id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_
 .msmtprc .fetchmailrc .muttrc .mailrc .smbcredentials .hgrc .curlrc .wgetrc .lftprc
 errands.db errands.db-wal errands.db-shm krb5cc_* *.ccache ssh_host_*_key deploy_key* *_deploy_key
 private_key private-key private_key.* private-key.* privatekey privatekey.* *.privkey *.priv .creds .creds.*
-.secret_key .aider.conf.yml sentry.properties keystore.properties key.properties signing.properties
-secrets.properties secret.properties
+.secret_key .renviron .passwd-s3fs .ftpconfig .erlang.cookie netrc .mbsyncrc
+.offlineimaprc .getmailrc msmtprc .yarnrc s3cfg .s3cfg-* *.keyring *.psafe3 *.kwallet *.psk *.tfplan tfplan
+*.htpasswd htpasswd.* *kubeconfig kubeconfig-* *.kubeconfig.* kube.config talosconfig vault_pass* vault-pass*
 """.split()
 
 # Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
@@ -57,7 +62,7 @@ TELLING = """
 identity env.local credentials credentials.json credentials.toml credentials.y*ml credentials.ini
 credentials.xml credentials.csv credentials.db credentials.txt credentials.env credential.json
 *_credentials.json *-credentials.json application_default_credentials.json client_secret*.json
-service?account*.json serviceaccount*.json *-service-account.json *-sa.json secrets secrets.json
+service?account*.json serviceaccount*.json *service?account.json *-sa.json sa.json secrets secrets.json
 secrets.toml secrets.y*ml secrets.ini secrets.xml secrets.txt secrets.env secrets.enc* secret.json
 secret.toml secret.y*ml secret.ini secret.txt *.secrets.* token token.json token.txt tokens.json auth.json
 password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py vault.yml
@@ -74,16 +79,41 @@ access?token.txt access?token.json refresh?token refresh?token.txt refresh?token
 github?token.txt token.pickle tokens.txt cookies.json cookie.txt oauth_creds.json oauth.json oauth2.json
 mnemonic.txt mnemonic *recovery?codes*.txt env.production env.prod env.staging env.development env.dev
 localsettings.php config.inc.php
-settings.local.json credentials.y*ml.enc connectionstrings.config *.publishsettings
+settings.local.json credentials.y*ml.enc connectionstrings.config *.publishsettings sftp.json
+sftp-config.json filezilla.xml sitemanager.xml recentservers.xml tomcat-users.xml datasources.local.xml
+secret_token.rb wallet.json keypair.json *-keypair.json mcp_config.json *mcp_settings.json access_tokens.db
+azureauth.json docker-config.json dockerconfig.json auth.toml k3s.yaml vault-init.json userlist.txt pass.txt
+pw.txt pwd.txt seed?phrase seed?phrase.txt *backup?codes*.txt odbc.ini .odbc.ini .coveralls.yml .clasprc.json
+.aider.conf.yml sentry.properties keystore.properties key.properties signing.properties nslcd.conf boto.cfg
 """.split()
 
 # Published on purpose, although those names would match.
 PUBLIC = """
-.env.example .env.sample .env.template .env.dist .env.defaults .env.schema example.env sample.env template.env
-.dev.vars.example .mcp.json.example mcp.json.example database.yml.example appsettings.example.json
+.env.example .env.sample .env.template .envrc.example .envrc.sample .envrc.template .env.dist
+.env.defaults .env.schema example.env sample.env template.env .dev.vars.example .mcp.json.example
+mcp.json.example database.yml.example appsettings.example.json
 """.split()
 
-_BACKUP = regex(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
+# What is added to the name of a copy, packed or encoded ones included.
+_BACKUP = regex(
+    r"(~|#|\.(bak|bkp|backup|orig|old|prev|save|copy|tmp|rej|sw[nop]|\d[\d-]*|(dpkg|ucf)-\w+|rpm(save|new|orig)"
+    r"|gz|bz2|xz|zst|lz4|zip|tgz|tar|7z|b64|base64|hex|enc))+$"
+)
+_EDITED = regex(r"\.?#")
+# Names that say what is in them, with the ending of a file of data or without one: `db-password.txt`,
+# `app-secrets.yml`, `jwt_secret`. What seals a secret, or is about changing one, holds none.
+_SAYING = regex(r"pass|secret|cred|token|key")
+_DATA = r"(\.(json|toml|ya?ml|ini|xml|txt|csv|conf|cfg|config|properties|db|sqlite3?|sql|dat|bin))?"
+_SECRET = r"(passwords?|passwd|passphrase|secrets?|credentials?|creds)"
+_STAGE = r"([._-](prod\w*|dev\w*|stag\w*|live|local))?"
+_NAMED = regex(
+    rf"(?!(.*[._-])?(sealed|external|reset|forgot\w*|change|update|rotate|create)[._-])"
+    rf"((.*[._-])?{_SECRET}{_STAGE}{_DATA}|{_SECRET}\.(sh|bash|zsh|fish|env)"
+    r"|(.*[._-])?(api|access|auth|refresh|bot|slack|git(hub|lab)|gh|npm|pypi|vault|bearer|session|deploy|discord"
+    r"|telegram|jwt)[_-]?tokens?(\.(txt|json|db))?"
+    r"|(.*[._-])?(ssh|deploy|signing|private|encryption|master|secret|api|access|age|unseal|vault|init|root)[_-]?"
+    r"keys?(\.(txt|json|csv|ya?ml))?)"
+)
 _public = frozenset(PUBLIC)
 # The same names, grouped by the cheapest test that finds them.
 _all = (*NAMES, *TELLING)
@@ -99,6 +129,8 @@ def is_secret_name(name: str) -> bool:
     """Return whether a file of this name, without its case, usually holds secrets."""
     # The backup of a secret is a secret, too.
     kept = _BACKUP.sub("", name)
+    if edited := _EDITED.match(kept):
+        kept = kept[edited.end() :]
     return _holds_secret(name) or (kept != name and _holds_secret(kept))
 
 
@@ -106,7 +138,11 @@ def _holds_secret(name: str) -> bool:
     if name in _public:
         return False
     return (
-        name in _exact or name.endswith(_endings) or name.startswith(_beginnings) or _is_one_of_the_rest(name)
+        name in _exact
+        or name.endswith(_endings)
+        or name.startswith(_beginnings)
+        or _is_one_of_the_rest(name)
+        or (_SAYING.search(name) is not None and _NAMED.fullmatch(name) is not None)
     )
 
 
