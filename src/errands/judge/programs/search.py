@@ -13,6 +13,7 @@ from errands.judge.programs.places import (
     objection_to_listing,
     objection_to_recursion,
 )
+from errands.model.text.secret_files import is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _DEFAULTS: dict[str, list[Dialect]] = {
     "git grep": ["basic", "extended", "perl"],
 }
 _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
+# Endings, and types of ripgrep, of files of which some often have secrets.
+_TELLING = re.compile(r"json\w*|ya?ml|toml|ini|xml|conf|config|cfg|plist|properties|php")
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
 _WIDEST = 20  # lines of context that still show a place and not a file
 
@@ -66,7 +69,8 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     globs = [each for each in usage.values("-g", "--glob", "--iglob") if not each.startswith("!")]
     types = usage.values("-t", "--type")
     is_typed = bool(types) and "all" not in types and not usage.has("--type-add")
-    chosen = _are_narrow(globs) or is_typed or _are_files(places)
+    is_typed = is_typed and not any(map(_TELLING.fullmatch, types))
+    chosen = _are_narrow(globs) or is_typed or _are_files(places, workspace)
     is_open = usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
@@ -81,13 +85,18 @@ def _has_open_glob(usage: Usage) -> bool:
 
 
 def _are_narrow(patterns: Sequence[str]) -> bool:
-    """Return whether patterns choose files by their endings."""
-    return bool(patterns) and all(_ENDING.search(pattern) for pattern in patterns)
+    """Return whether patterns choose files by their endings, of kinds that seldom have secrets."""
+    endings = [_ENDING.search(pattern) for pattern in patterns]
+    return bool(endings) and all(
+        ending and not any(map(_TELLING.fullmatch, re.findall(r"\w+", ending[1]))) for ending in endings
+    )
 
 
-def _are_files(places: Sequence[str]) -> bool:
+def _are_files(places: Sequence[str], workspace: Workspace) -> bool:
     """Return whether all places are single files, by their names."""
-    return bool(places) and all("." in place.rpartition("/")[2].strip(".") for place in places)
+    return bool(places) and all(
+        "." in place.rpartition("/")[2].strip(".") and not workspace.is_directory(place) for place in places
+    )
 
 
 def _added_types(usage: Usage) -> Sequence[str]:
@@ -143,7 +152,21 @@ def _dialects(usage: Usage) -> list[Dialect]:
 
 
 def _fd(usage: Usage, workspace: Workspace) -> Reasons:
-    return _names_below(usage.operands[1:], workspace)
+    return _names_below([*usage.operands[1:], *usage.values("--search-path")], workspace)
+
+
+def _locate(usage: Usage, workspace: Workspace) -> Reasons:
+    """Refuse to look for secrets on the whole disk; a pattern is only a part of a name."""
+    patterns = [*usage.operands, *usage.values("-r", "--regexp")]
+    pieces = [piece for pattern in patterns for piece in re.findall(r"[\w.-]+", pattern.casefold())]
+    return ask_each(
+        (
+            f"looks for files with secrets: {piece}"
+            for piece in pieces
+            if is_secret_name(piece) or is_secret_name(f"x.{piece.lstrip('.')}")
+        ),
+        "secret",
+    )
 
 
 def _files(usage: Usage, patterns: str) -> Sequence[str]:
@@ -244,5 +267,6 @@ PROGRAMS = {
         options="-A --all -b --basename -c --count -e --existing -i --ignore-case -l=NUMBER --limit=NUMBER "
         "-n=NUMBER -0 --null -q --quiet -r=PATTERN --regexp=PATTERN --regex -w --wholename",
         operands="PATTERN...",
+        check=_locate,
     ),
 }
