@@ -106,10 +106,11 @@ def _shows(use: str, *, skip: int = 0) -> Check:
 
 
 def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | None:
-    # `:!x` and `:^x` exclude files; `:(magic)x` and `revision:x` name them.
+    # `:!x` and `:^x` exclude files; `:(magic)x` and `revision:x` name them. A backslash is not a part of x.
     if word.startswith((":!", ":^", ":(exclude)")):
         return None
-    path = re.sub(r"^:\([a-z,]*\)|^:/", "", word)
+    word = word.replace("\\", "")
+    path = re.sub(r"^:\([^)]*\)|^:/", "", word)
     if path == word and ":" in word:
         # A date in the revision may contain a colon, and so may the name of a file.
         last = word.rpartition(":")[2]
@@ -133,8 +134,7 @@ def _compares(usage: Usage, workspace: Workspace) -> Reasons:
     """Check what `git diff` compares."""
     # Outside the repository git compares whole directories.
     outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
-    found = (objection_to_recursion(word, workspace) for word in outside)
-    reasons = ask_each(found, "secret")
+    reasons = ask_each((objection_to_recursion(word, workspace) for word in outside), "secret")
     # Outside a repository, git compares directories file by file, with those that it would ignore.
     directories = [word for word in usage.operands if workspace.is_directory(word)]
     if directories and (usage.has("--no-index") or len(directories) > 1):

@@ -20,13 +20,14 @@ _REACHES_OUT = re.compile(
     r"\$(?:ENV|__prog|[\s#])|(?<![.\w])(env|import|include|modulemeta|get_search_list|getenv|strenv|envsubst|"
     r"load\w*|system|eval\w*)\b"
 )
+# `yq eval FILTER FILE` is `yq FILTER FILE`.
+_EVALUATES = (["e"], ["eval"], ["ea"], ["eval-all"])
 # There are two programs called yq; this is what means the same to both.
 _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
 
 
 def _filter(usage: Usage, workspace: Workspace) -> Reasons:
-    # `yq eval FILTER FILE` is `yq FILTER FILE`.
-    first = 1 if usage.name == "yq" and usage.operands[:1] in (["e"], ["eval"]) else 0
+    first = 1 if usage.name == "yq" and usage.operands[:1] in _EVALUATES else 0
     for word in usage.operands[first : first + 1]:
         found = _REACHES_OUT.search(word)
         if found is not None:

@@ -131,7 +131,7 @@ def _lsof(usage: Usage, workspace: Workspace) -> Reasons:
         if word.startswith("+"):
             return unlisted("lsof", word)
     for word in (*usage.values("-i"), *usage.operands):  # the next word counts as the value of a bare `-i`
-        if "@" in word and not re.fullmatch(r"[^@]*@[\d.:\[\]a-fA-F]*[\d\]](:[\d,-]+)?", word):
+        if "@" in word and not re.fullmatch(r"[^@]*@(\d+(\.\d+){0,3}|\[[\da-fA-F:.]+\])(:[\d,-]+)?", word):
             return ask(f"`lsof` looks up a name over the network: {word}", "network")
     return _numeric(usage, workspace)
 
