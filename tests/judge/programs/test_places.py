@@ -146,6 +146,24 @@ def test_dots_and_slashes_change_nothing(path: str) -> None:
     assert reasons_for_reading(path, PLACE)
 
 
+@pytest.mark.parametrize(
+    "pattern", ["config/*-credentials.json", "k8s/*-secret.yaml", "k8s/app-*secret.y*ml", "config/*.to*l"]
+)
+def test_a_pattern_that_says_what_it_is_for_is_asked_about(pattern: str) -> None:
+    assert reasons_for(("cat", Glob(pattern)), PLACE)
+
+
+@pytest.mark.parametrize("pattern", ["~/.ssh/*", "/home/*/.ssh/*", "~/.aws/*", "/run/secrets/*"])
+def test_the_shell_lists_no_place_of_secrets_for_another_program(pattern: str) -> None:
+    assert reasons_for(("echo", Glob(pattern)), PLACE)
+    assert reasons_for(("basename", "-a", Glob(pattern)), PLACE)
+
+
+@pytest.mark.parametrize("pattern", ["src/*.py", "~/*.md", ".env*", "/usr/share/*.conf", "tests/*"])
+def test_the_shell_lists_other_places(pattern: str) -> None:
+    assert reasons_for(("echo", Glob(pattern)), PLACE) == ()
+
+
 def test_a_link_is_followed() -> None:
     linked = FakeWorkspace(
         cwd="/project", project="/project", links={"/project/notes.txt": "/home/person/.ssh/id_rsa"}

@@ -7,6 +7,7 @@ words that the program gets; no reason means harmless. Shell syntax is handled e
 from __future__ import annotations
 
 from errands.judge.programs.entry import Program, ask
+from errands.judge.programs.globs import Glob
 from errands.judge.programs.usage import objection, reasons_by_entry
 
 TYPE_CHECKING = False
@@ -70,7 +71,9 @@ VERSIONS = {
         "bash zsh dash fish ksh": "--version",
         "ruff black mypy isort nox coverage pipenv hatch pre-commit": "--version",
         "docker podman helm gh aws psql mysql sqlite3 redis-cli": "--version",
-        "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
+        "curl wget ssh rsync tmux nano less more": "--version -V",
+        # With `-V` editors start, and take commands from their input.
+        "vim nvim emacs screen watch": "--version",
         "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
         "timeout nice nohup stdbuf setsid": "--version",
         "gpg openssl zip bc dc ffmpeg convert pandoc": "--version",
@@ -111,7 +114,13 @@ def reasons_for(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     # A known harm says more than the option or subcommand that is missing from a table.
     if reasons and (harm := _harm(words)):
         return (harm, *(reason for reason in reasons if reason.kind != "program"))
-    return reasons
+    return reasons or _shown_names(words, workspace)
+
+
+def _shown_names(words: tuple[str, ...], workspace: Workspace) -> Reasons:
+    """Return why the shell must not put the names of files into a command: `echo ~/.ssh/*` lists them."""
+    found = (objection("LOOK", word, workspace) for word in words if isinstance(word, Glob))
+    return tuple(reason for reason in found if reason)
 
 
 def reasons_for_reading(path: str, workspace: Workspace) -> Reasons:

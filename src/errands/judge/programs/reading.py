@@ -30,9 +30,13 @@ def _no_lists_of_options(usage: Usage, workspace: Workspace) -> Reasons:
 def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
         return ask("shows every line of the files that only one side has", "secret")
-    if not usage.has("-r", "--recursive"):
-        return ()
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
+    if not usage.has("-r", "--recursive"):
+        # Of two directories it compares the files in them, hidden ones too.
+        directories = [place for place in places if workspace.is_directory(place)]
+        if len(directories) < 2 or usage.has("-q", "--brief"):
+            return ()
+        return ask(f"shows the lines that differ in all files of {directories[0]}", "option")
     found = [objection_to_recursion(place, workspace) for place in places]
     if usage.has("-q", "--brief"):
         return ask_each(found, "secret")
