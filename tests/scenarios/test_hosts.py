@@ -185,7 +185,7 @@ def test_a_directory_that_was_named_must_exist_on_the_host(
     task = laptop.submit("big", "pwd", "--cwd", str(tmp_path / "gone"))
 
     assert laptop.wait(task) == 1
-    assert "no directory" in laptop.view(task)["error"]
+    assert "gone is not a directory on this host" in laptop.view(task)["error"]
 
 
 def test_a_host_leaves_when_nothing_is_lost_by_it(

@@ -28,12 +28,12 @@ def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:
 
     source, line = sys.stdin.fileno(), b""
     try:
-        with _NoOnSignals():
+        with _NoOnSignals() as signals:
             termios.tcflush(source, termios.TCIFLUSH)
             sys.stdout.flush()
             sys.stderr.write(prompt)
             sys.stderr.flush()
-            line = _line(source, timeout)
+            line = _line(source, signals, timeout)
         if not line:
             sys.stderr.write("\n")
             sys.stderr.flush()
@@ -43,13 +43,19 @@ def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:
     return line.decode("utf-8", "replace").strip()
 
 
-def _line(source: int, timeout: float) -> bytes:
-    """Read a line; empty at the end of input or after the timeout."""
+def _line(source: int, signals: int, timeout: float) -> bytes:
+    """Read a line; empty at the end of input or after the timeout.
+
+    A signal that arrives just before the wait does not interrupt it: what `signals` says of it does.
+    """
     deadline = time.monotonic() + timeout
     said = b""
     while not said.endswith(b"\n"):
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([source], [], [], left)[0]:
+        ready = select.select([source, signals], [], [], max(0, deadline - time.monotonic()))[0]
+        if signals in ready:
+            os.read(signals, 1)
+            continue
+        if not ready:
             return b""
         # One byte at a time: what follows the line may be meant for the task.
         piece = os.read(source, 1)
@@ -60,18 +66,25 @@ def _line(source: int, timeout: float) -> bytes:
 
 
 class _NoOnSignals:
-    """Turns the signals that end a program into a no."""
+    """Turns the signals that end a program into a no; gives a file that has a byte for each that arrived."""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> int:
         import signal
 
+        self._signals, self._report = os.pipe()
+        os.set_blocking(self._report, False)  # as `set_wakeup_fd` wants it
+        self._reported_before = signal.set_wakeup_fd(self._report, warn_on_full_buffer=False)
         self._before = {each: signal.signal(each, _interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+        return self._signals
 
     def __exit__(self, *error: object) -> None:
         import signal
 
         for each, former in self._before.items():
             signal.signal(each, former)
+        signal.set_wakeup_fd(self._reported_before)
+        os.close(self._signals)
+        os.close(self._report)
 
 
 def _interrupt(number: int, frame: object) -> None:
