@@ -134,7 +134,8 @@ def test_lists_show_every_text_as_text(windows: Windows, web: WebServer, hostile
             "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
         )
         seen += str(page.evaluate("() => document.querySelector('main').textContent"))
-    missing = [what for what in rows.values() if what not in seen]
+    # A row that changes meanwhile shows more of its text than a row of the long list does.
+    missing = [what for what in rows.values() if what.removesuffix("…") not in seen]
     assert missing == []
     assert page.locator("main script, main iframe, main img, main object, main base").count() == 0
 
