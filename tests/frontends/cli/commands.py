@@ -154,7 +154,7 @@ def _loaded(more: str = "") -> socket.socket:
     os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", loaded.__name__, str(its.fileno()), *([more] if more else [])],
-        {**environ, "PYTHONPATH": str(ROOT)},
+        {**environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
