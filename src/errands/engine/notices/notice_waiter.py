@@ -37,8 +37,10 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool
                 time.sleep(GATHER)
                 if news(engine, owner):
                     return True
+            # Open tasks first: one that ends in between has its notice by then.
+            is_open = bool(engine.list(Query(owner=owner, states=OPEN, limit=1)))
             is_coming = bool(news(engine, owner, kept_back=True))
-            if not is_coming and not engine.list(Query(owner=owner, states=OPEN, limit=1)):
+            if not is_open and not is_coming:
                 return False
             if not watching:
                 watching = bell.watch()

@@ -183,7 +183,7 @@ def _why_no_input(directory: str) -> str:
     if found is None:
         return "the run has not started, so it takes no input yet"
     if found.exit is not None:
-        return "the run is over, so it takes no input"
+        return rundir.OVER
     return "the run was started without input; start it with --stdin or --pty to send it some"
 
 

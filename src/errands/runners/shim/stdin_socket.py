@@ -15,7 +15,7 @@ import os
 import select
 
 from errands.ports.home import reach_socket
-from errands.ports.rundir import CONTROL
+from errands.ports.rundir import CONTROL, OVER
 
 _PIECE = 65536
 _LAST_WAIT = 0.2  # seconds
@@ -80,7 +80,7 @@ class StdinSocket:
             self._peer.settimeout(_LAST_WAIT)
             self._receive(self._peer)
         if self._peer is not None:
-            self._answer(b"xthe run is over")
+            self._answer(b"x" + OVER.encode())
         self._poll.unregister(self._watched)
         self._listener.close()
         if self._target >= 0:
