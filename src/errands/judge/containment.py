@@ -36,13 +36,15 @@ _WORDS = re.compile(
     r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
     |crontab|eval|exec)(?![\w-]) | -delete\b | \b(?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urlopen
-    |fetch|rm_rf|rm_r|urllib\.request)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
+    |rm_rf|rm_r|urllib\.request)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
     | \bDeno\.remove | \.unlink\( | \.rm\( | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
     | \bimport\s+(?:remove|unlink|rmdir)\b
-    # Imported is not used yet, and these parts of them need no network.
-    | (?<!\bimport\ )(?<!version\(["'])\b(?:urllib|httpx|aiohttp|requests|socket)\b
-      (?!\.(?:__\w+__|parse|exceptions|gethostname)\b)
-    | \b(?:urllib|httpx|aiohttp|requests|socket)\s+as\b""",
+    | (?<![\w.])(?<!\bdef\ )(?<!\bfunction\ )fetch\s*\( | \b(?:globalThis|window)\.fetch\b | \bgit\s.*\bfetch\b
+    # Imported or mentioned is not used yet, and these parts of them need no network.
+    | \b(?:urllib|httpx|aiohttp|requests|socket)\s*(?:\.(?!(?:__\w+__|parse|exceptions|gethostname)\b)\w|\()
+    | \bfrom\s+(?:urllib|httpx|aiohttp|requests|socket)\b(?!\.(?:parse|exceptions)\b)
+    | \b(?:urllib|httpx|aiohttp|requests|socket)\s+as\b
+    | \b(?:__import__|import_module)\(\W*(?:urllib|httpx|aiohttp|requests|socket)\b""",
     re.VERBOSE,
 )
 # Builtins that evaluate what looks like plain words: `let 'a[$(rm x)]'`, `mapfile -C 'rm x'`.

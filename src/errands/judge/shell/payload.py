@@ -16,21 +16,42 @@ _SEARCH = regex(
 )
 _SEARCHING = frozenset("grep egrep fgrep rg ag ack".split())
 _OTHERWISE = regex(r"-[A-Za-z.]*[Ofg]|--(?:pre|open|file|i?glob|host|ignore-file)")
-# A here-document that `cat` or `tee` prints or writes, alone on its line.
+# What sed replaces and with what: one plain `s` command, whose flags neither write nor run anything.
+_REPLACEMENT = regex(
+    r"""(?x)((?:^|[\s;&|(`])g?sed(?:\s+(?:-[iEnrz]+(?:\.\w+)?|-e|''|--in-place|--regexp-extended))*\s+)
+    (?:'s([/|\#,@!%])(?:(?!\2)[^'\n])*\2(?:(?!\2)[^'\n])*\2[gIip0-9]*'
+    |"s([/|\#,@!%])(?:(?!\3)[^"$`\\\n])*\3(?:(?!\3)[^"$`\\\n])*\3[gIip0-9]*")"""
+)
+# A here-document that `cat` or `tee` prints or writes, and what follows on its line after `&&`.
 _DOCUMENT = regex(
     r"""(?x)(?:^|\n|&&|\|\||;)[ \t]*(?:cat|tee)\b[^\n|;&`$()<]*<<-?[ \t]*
-    (?:'(?P<single>\w+)'|"(?P<double>\w+)"|\\?(?P<plain>\w+))[^\n|;&`$()<]*\n"""
+    (?:'(?P<single>\w+)'|"(?P<double>\w+)"|\\?(?P<plain>\w+))[^\n|;&`$()<]*(?P<then>(?:&&[^\n|;&`$()<]*)*)\n"""
 )
-# Commands that run nothing of what was written; with any other, the text counts.
 _EXPANDED = regex(r"[`$]")
-_BESIDE = regex(
-    r"(?:[\s;&|]*(?:cat|tee|mkdir|ls|echo|wc|head|tail|touch|chmod|grep|true)\b[^\n;&|`$()]*)*[\s;&|]*"
+_ARGUMENTS = r"\b(?:2>&1|[^\n;&|`$()])*"
+# Commands that run nothing of what was written; with any other, the text counts.
+_BESIDE = (
+    "cat|tee|mkdir|ls|echo|wc|head|tail|touch|chmod|grep|true|pwd|diff|stat|jq|nl|sed -n|ba?sh -n"
+    "|git (?:status|diff|log|show)|node --check|python3? -m (?:py_compile|json\\.tool|ruff|black|isort|mypy)"
+    "|(?:(?:npx|pnpm|yarn|bunx|uv run|poetry run) )?(?:tsc|eslint|prettier|biome|ruff|black|isort|mypy|pyright|flake8)"
+    "|shellcheck|gofmt|go (?:vet|build)|rustfmt|cargo (?:check|fmt|clippy)|clang-format|yamllint"
+)
+# Test runners run it as a test, so that what deletes still counts; a network is not there.
+_TESTING = (
+    "(?:(?:uv run|poetry run) )?(?:python3? -m )?(?:pytest|unittest)|(?:npx |pnpm |yarn )?(?:jest|vitest|mocha)"
+    "|(?:npm|pnpm|yarn|bun|cargo|go) test"
+)
+_END = r"(?:[;&|\n][\s;&|]*|\Z)"
+_ONLY_BESIDE = regex(rf"[\s;&|]*(?:(?:{_BESIDE}){_ARGUMENTS}{_END})*")
+_ONLY_TESTING = regex(rf"[\s;&|]*(?:(?:{_BESIDE}|{_TESTING}){_ARGUMENTS}{_END})*")
+_DELETING = regex(
+    r"\b(?:rm|rmdir|shred|rmtree|rimraf|unlink\w*|rm(?:dir)?Sync|rm_rf?|remove\w*|truncate|delete)\b|-delete\b"
 )
 
 
 def without_payload(source: str) -> str:
-    """Return a line without the documents that it writes and the patterns that it searches for."""
-    rest, left, at = "", "", 0
+    """Return a line without the documents that it writes, what it searches for and what sed replaces."""
+    rest, left, bodies, at = "", "", "", 0
     while found := _DOCUMENT.search(source, at):
         word = found["single"] or found["double"] or found["plain"]
         end = regex(rf"(?m)^\t*{word}$").search(source, found.end())
@@ -39,12 +60,18 @@ def without_payload(source: str) -> str:
         body = source[found.end() : end.start()]
         expands = found["plain"] and not found[0].rpartition("<<")[2].lstrip("- \t").startswith("\\")
         rest += source[at : found.end()] + ("" if not (expands and _EXPANDED.search(body)) else body)
-        left += source[at : found.start()] + found[0].partition("<<")[0] + "\n"
+        left += source[at : found.start()] + found[0].partition("<<")[0] + found["then"] + "\n"
+        bodies += body
         at = end.end()
     rest, left = rest + source[at:], left + source[at:]
-    if at == 0 or not _BESIDE.fullmatch(left):
+    if at == 0 or not (_ONLY_BESIDE.fullmatch(left) or _is_tested(left, bodies)):
         rest = source
-    return _SEARCH.sub(r"\1", rest)
+    return _REPLACEMENT.sub(r"\1", _SEARCH.sub(r"\1", rest))
+
+
+def _is_tested(line: str, documents: str) -> bool:
+    """Return whether documents without a word that deletes are only tested by the rest of their line."""
+    return _DELETING.search(documents) is None and _ONLY_TESTING.fullmatch(line) is not None
 
 
 def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
