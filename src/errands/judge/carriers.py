@@ -107,7 +107,7 @@ def carried(words: Sequence[str], named: Sequence[str]) -> str:
         if (form is not None and form.match(word)) or _is_carrying(word, longs.split(), letters):
             return word
     if name in ("sed", "gsed"):
-        return next((each for each in _sed_scripts(rest) if each not in literal and _is_doubtful(each)), "")
+        return next((each for each in sed_scripts(rest) if each not in literal and _is_doubtful(each)), "")
     return _local_remote(rest, literal) if name == "git" and command == "push" else ""
 
 
@@ -119,7 +119,7 @@ def _is_carrying(word: str, longs: list[str], letters: str) -> bool:
     return word.startswith("-") and any(letter in letters for letter in word[1:].partition("=")[0])
 
 
-def _sed_scripts(words: Sequence[str]) -> Iterator[str]:
+def sed_scripts(words: Sequence[str]) -> Iterator[str]:
     """Yield the scripts of sed, and an option that names a file with one."""
     following, operands, is_named = iter(words), [], False
     for word in following:

@@ -14,7 +14,15 @@ import re
 from errands.judge.programs import FAMILIES, reasons_for_reading
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.harms import harm_of
-from errands.judge.programs.needs import ALWAYS, DOWNLOADERS, READING_GIT, TYPICAL, WRITERS, needs_network
+from errands.judge.programs.needs import (
+    ALWAYS,
+    DOWNLOADERS,
+    READING_GIT,
+    TYPICAL,
+    TYPICAL_OWNERS,
+    WRITERS,
+    needs_network,
+)
 from errands.judge.shell.grammar import LONGEST
 from errands.judge.shell.payload import without_pattern, without_payload
 from errands.judge.shell.scripts import is_interpreter
@@ -39,7 +47,8 @@ _WORDS = re.compile(
     |rm_rf|rm_r|urllib\.request)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
     | \bDeno\.remove | \.unlink\( | \.rm\( | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
     | \bimport\s+(?:remove|unlink|rmdir)\b
-    | (?<![\w.])(?<!\bdef\ )(?<!\bfunction\ )fetch\s*\( | \b(?:globalThis|window)\.fetch\b | \bgit\s.*\bfetch\b
+    | (?<![\w.])(?<!\bdef\ )(?<!\bfunction\ )fetch\s*\( | \b(?:globalThis|window)\.fetch\b
+    | \bgit\s+(?:-\S+\s+)*fetch\b
     # Imported or mentioned is not used yet, and these parts of them need no network.
     | \b(?:urllib|httpx|aiohttp|requests|socket)\s*(?:\.(?!(?:__\w+__|parse|exceptions|gethostname)\b)\w|\()
     | \bfrom\s+(?:urllib|httpx|aiohttp|requests|socket)\b(?!\.(?:parse|exceptions)\b)
@@ -93,6 +102,7 @@ _SHOWING = {
     "apply": re.compile(r"(?!.*--apply).*--(?:check|stat|numstat|summary)\b"),
     "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --(?:format|prefix)=\S*)*$"),
     "format-patch": re.compile(r".* --stdout\b"),
+    "remote": re.compile(r" show$"),
     "hash-object": re.compile(r"(?!.* -\w*w)"),
     "lfs": re.compile(r" (?:ls-files|status)\b"),
     "submodule": re.compile(r" (?:status|summary)\b"),
@@ -131,7 +141,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     if (reasons and FAMILIES.get(name) == "system") or (name == "git" and _changes_repository(words[1:])):
         return True
-    told = without_pattern(words)[1:]
+    told = _without_replacements(name, without_pattern(words)[1:])
     if name in DOWNLOADERS and not _is_typical(words[1:]):
         return True
     if (is_interpreter(name) or name in _EVALUATING) and any(_WORDS.search(word) for word in words[1:]):
@@ -279,6 +289,8 @@ def _shows_repository(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether a `git` command only shows something, as long as the repository runs no program."""
     from errands.judge.programs.git import about_words
 
+    if words[1:2] == ("-C",) and "$" in "".join(words[2:3]):
+        words = words[:1] + words[3:]  # wherever that is, the walls hold
     showing = _SHOWING.get(words[1]) if len(words) > 1 else None
     if showing is not None and showing.match(f" {' '.join(words[2:])}"):
         return True
@@ -296,7 +308,18 @@ def _changes_repository(words: tuple[str, ...]) -> bool:
     return True
 
 
+def _without_replacements(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the scripts of sed that only change lines: what they replace names no place."""
+    if name not in ("sed", "gsed"):
+        return words
+    from errands.judge.carriers import sed_scripts
+    from errands.judge.programs.sed import objection_to_script
+
+    harmless = {script for script in sed_scripts(words) if objection_to_script(script) is None}
+    return tuple(word for word in words if word not in harmless)
+
+
 def _is_typical(words: tuple[str, ...]) -> bool:
     """Return whether a program that may download another names a tool that a project usually has."""
     named = next((word for word in words if not word.startswith("-")), "")
-    return named in TYPICAL
+    return named in TYPICAL or named.rpartition("/")[0] in TYPICAL_OWNERS

@@ -10,7 +10,7 @@ import posixpath
 
 from errands.judge.coverage import Coverage
 from errands.judge.programs import reasons_for, reasons_for_reading
-from errands.judge.programs.testing import runs_tests
+from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
 from errands.judge.shell.payload import without_pattern
@@ -18,7 +18,16 @@ from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
-from errands.judge.words import expanded, goes_nowhere, is_anchored, is_one_variable, is_word, texts_of
+from errands.judge.words import (
+    expanded,
+    goes_nowhere,
+    is_anchored,
+    is_one_variable,
+    is_word,
+    leaves_project,
+    staying,
+    texts_of,
+)
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.text.regex import regex
@@ -41,8 +50,6 @@ _GAP = regex(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
 _EXTENDED = regex(r"[\^~#]")
 # What a shell does itself, whether or not there is a program of that name.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
-# These run the project's code.
-_TESTERS = regex(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 
 def judge(
@@ -168,6 +175,10 @@ class _Case:
             if is_word(step.words[:1], "cd"):
                 if at + 1 == len(line.steps) and not piped and goes_nowhere(step):
                     continue
+                likely = staying(step, places)
+                if len(likely) < len(places):
+                    self._ask("leaves the project if a cd fails", "directory", contained=True)
+                    places = likely
                 moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
                 others = _distinct(others + places)
                 places = _distinct(moved + (places if step.before == "||" else []))
@@ -189,13 +200,9 @@ class _Case:
             self._ask("changes the directory in a way that is not analysed", "directory", contained=True)
             self._coverage.add_unknown_directory()
             return workspace
-        target = posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace)))
-        project = workspace.real(workspace.project)
-        if not is_within(target, workspace.project) or not is_within(
-            workspace.real(expanded(words[0], workspace)), project
-        ):
+        if leaves_project(step, workspace):
             self._ask(f"leaves the project: cd {words[0].text}", "directory")
-        return workspace.at(target)
+        return workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace))))
 
     # Steps
 
@@ -304,7 +311,7 @@ class _Case:
                 "git",
                 contained=not outside,
             )
-        elif outside and _is_tester(name):
+        elif outside and is_tester(name):
             self._ask("runs code outside the project", "script")
         allowed = self._rules.allowing(words)
         self._does_more |= bool(allowed) or runs_tests(texts)
@@ -318,7 +325,7 @@ class _Case:
         reasons = reasons_for(texts, workspace)
         self._reasons.update(dict.fromkeys(reasons))
         self._judged.append((texts, workspace))
-        if reasons or _is_tester(name):
+        if reasons or is_tester(name):
             from errands.judge.containment import needs_more
 
             if not reasons and runs_tests(texts):
@@ -390,10 +397,6 @@ class _Case:
                 self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
                     self._name_harm(step.words, workspace)
-
-
-def _is_tester(name: str) -> bool:
-    return name.startswith(("py", "uv")) and _TESTERS.fullmatch(name) is not None
 
 
 def _distinct(places: list[Workspace]) -> list[Workspace]:

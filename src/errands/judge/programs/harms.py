@@ -30,6 +30,8 @@ class Harm:
 
 def harm_of(words: tuple[str, ...]) -> Reason | None:
     """Return what a command would do, by its program and subcommand; None if the table does not know."""
+    if words[1:2] and words[1].startswith("-chdir="):
+        words = words[:1] + words[2:]  # where terraform works, in front of what it does
     for length in (2, 1):
         for harm in HARMS.get(" ".join(words[:length]), ()) if len(words) >= length else ():
             rest = words[length:]
@@ -283,6 +285,7 @@ SERVICES = {
     **_uses("docker", "rm rmi prune kill stop", does("removes or stops containers: {}", "delete", "no")),
     **_uses("docker", "run exec build compose", does("runs something in a container: {}", "script")),
     **_each("docker podman nerdctl docker-compose", does("talks to the container service: {}", "program")),
+    **_uses("kubectl", "version", does("shows its version", "script", when="--client")),
     **_uses("kubectl", "delete drain", does("deletes from the cluster: {}", "delete", "no")),
     **_each("kubectl oc helm k9s minikube kind", does("talks to a cluster: {}", "network")),
     **_uses(

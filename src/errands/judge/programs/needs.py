@@ -5,8 +5,8 @@ from __future__ import annotations
 # Programs that write files, but only where their operands say.
 WRITERS = frozenset(
     """cp gcp rsync mv gmv mkdir touch ln install tee patch split csplit mkfifo mktemp chmod sed gsed sort tar
-    unzip zip gzip gunzip xz unxz bzip2 bunzip2 zstd ruff black isort autopep8 yapf prettier eslint gofmt
-    rustfmt clang-format sqlite3 duckdb""".split()
+    unzip zip 7z 7za ar gzip gunzip xz unxz bzip2 bunzip2 zstd ruff black isort autopep8 yapf prettier
+    eslint gofmt rustfmt clang-format sqlite3 duckdb""".split()
 )
 # Programs that need a network, a service or a person, whatever they are asked for.
 ALWAYS = frozenset(
@@ -20,11 +20,20 @@ ALWAYS = frozenset(
 DOWNLOADERS = frozenset("npx pnpx bunx".split())
 TYPICAL = frozenset(
     """tsc tsx ts-node eslint prettier biome jest vitest mocha ava tap nyc c8 playwright cypress webpack vite
-    rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss postcss
-    sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack storybook lint-staged
-    commitlint sequelize-cli typeorm knex
-    size-limit publint attw api-extractor oxlint xo standard jscpd cspell dprint
-    markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently""".split()
+    rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss
+    postcss sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack storybook
+    lint-staged commitlint sequelize-cli typeorm knex size-limit publint attw api-extractor oxlint xo
+    standard jscpd cspell dprint markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently
+    ajv alex auto-changelog browserslist bundlesize changeset cross-env depcruise dependency-cruiser
+    docusaurus doctoc dpdm eleventy esno formatjs gatsby graphql-codegen grunt gulp hexo html-validate
+    i18next-parser jasmine jiti jsonlint karma license-checker manypkg microbundle ncc nest node-gyp
+    npm-run-all nps nuxi openapi-typescript pkg-size qunit relay-compiler remark remix run-p run-s semver
+    skott sort-package-json source-map-explorer spectral stryker svgo svgr syncpack terser textlint
+    tree-sitter ts-prune ts-unused-exports tsc-alias tsd type-coverage unbuild unimported vitepress
+    web-test-runner webpack-bundle-analyzer wtr zx""".split()
+)
+TYPICAL_OWNERS = frozenset(
+    "@11ty @angular @biomejs @nestjs @redocly @vue @tailwindcss @typescript-eslint".split()
 )
 READING_GIT = frozenset(
     """annotate blame cat-file check-attr check-ignore check-ref-format cherry count-objects describe diff
@@ -70,6 +79,18 @@ _SUBCOMMANDS = {
     "rails": "server s db:drop db:reset",
     "playwright": "install",
 }  # fmt: skip
+# Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.
+_SCRIPTS = frozenset(
+    """install update upgrade publish deploy release login clean start dev serve server preview storybook watch
+    uninstall""".split()
+)
+_SERVING = frozenset("start dev serve server preview storybook watch".split())
+# How the name of a script ends that serves nobody: `server:test`, `storybook:build`.
+_CHECKING = frozenset(
+    "test tests build check lint types typecheck unit e2e compile once coverage docs".split()
+)
+# Behind these subcommands, they only show something.
+_LISTING = frozenset("list find dir show".split())
 # They run another program in the project's environment.
 _RUNNING = frozenset("uv poetry pipenv pdm rye bundle".split())
 # How many words of these may name what they do.
@@ -91,8 +112,10 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
         return needs_network("pip", tuple(named[1:]))
     if name == "rsync":
         return any(":" in word for word in named)
-    if name == "rustup" and named[1:2] == ["list"]:
+    if name in ("rustup", "uv", "hatch") and not _LISTING.isdisjoint(named[1:2]):
         return False
+    if name in ("npm", "pnpm", "yarn", "bun") and not {"run", "run-script"}.isdisjoint(named[:1]):
+        return any(map(_script_needs, named[1:3]))
     if named[:1] == ["run"] and name == "go" and any("@" in word for word in named):
         return True
     if name in ("make", "gmake") and not _DRY.isdisjoint(words):
@@ -106,3 +129,8 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
     # A script, a target or a module may be named after other words: `npm run deploy`, `python -m pip`.
     named = named[: _DEEP.get(name, 1)]
     return any(word in known or word.partition(":")[0] in known for word in named)
+
+
+def _script_needs(script: str) -> bool:
+    first, _, rest = script.partition(":")
+    return first in _SCRIPTS and not (first in _SERVING and rest.rpartition(":")[2] in _CHECKING)

@@ -24,6 +24,7 @@ _WARNING = regex(r"(default|error|ignore|always|module|once|all)(:[^:]*(:\w*(:[^
 # A dotted name that is clearly a test; any other name might import anything.
 _TEST_NAME = regex(r"\w+(\.\w+)*")
 _TEST_FILE = regex(r"test_.*|[^*?\[]*_test\.py|tests?\.py|\*_test\.py")
+_TESTERS = regex(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 _TEST_PART = regex(r"(?i)tests?|test_\w+|\w+_tests?|Test\w*|\w+Tests?")
 
 
@@ -220,6 +221,11 @@ def _uv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     if rest and _is_python(rest[0]):
         return _python(rest, workspace)
     return ask(f"`uv run` runs {rest[0] if rest else 'something'}", "script")
+
+
+def is_tester(name: str) -> bool:
+    """Return whether a program runs the project's code."""
+    return name.startswith(("py", "uv")) and _TESTERS.fullmatch(name) is not None
 
 
 def runs_tests(words: tuple[str, ...]) -> bool:

@@ -32,14 +32,15 @@ _ARGUMENTS = r"\b(?:2>&1|[^\n;&|`$()])*"
 # Commands that run nothing of what was written; with any other, the text counts.
 _BESIDE = (
     "cat|tee|mkdir|ls|echo|wc|head|tail|touch|chmod|grep|true|pwd|diff|stat|jq|nl|sed -n|ba?sh -n"
-    "|git (?:status|diff|log|show)|node --check|python3? -m (?:py_compile|json\\.tool|ruff|black|isort|mypy)"
-    "|(?:(?:npx|pnpm|yarn|bunx|uv run|poetry run) )?(?:tsc|eslint|prettier|biome|ruff|black|isort|mypy|pyright|flake8)"
-    "|shellcheck|gofmt|go (?:vet|build)|rustfmt|cargo (?:check|fmt|clippy)|clang-format|yamllint"
+    "|git (?:status|diff|log|show)|node --check|python3? -m (?:py_compile|json\\.tool|ruff|black|isort)"
+    "|(?:(?:npx|pnpm|yarn|bunx|uv run|poetry run) )?(?:tsc|biome|ruff|black|isort|pyright)"
+    "|shellcheck|gofmt|go (?:vet|build)|rustfmt|cargo fmt|clang-format|yamllint"
 )
-# Test runners run it as a test, so that what deletes still counts; a network is not there.
+# These may run it as a test or a setting, so that what deletes still counts; a network is not there.
 _TESTING = (
-    "(?:(?:uv run|poetry run) )?(?:python3? -m )?(?:pytest|unittest)|(?:npx |pnpm |yarn )?(?:jest|vitest|mocha)"
-    "|(?:npm|pnpm|yarn|bun|cargo|go) test"
+    "(?:(?:uv run|poetry run) )?(?:python3? -m )?(?:pytest|unittest|mypy|flake8)"
+    "|(?:npx |pnpm |yarn )?(?:jest|vitest|mocha|eslint|prettier)"
+    "|(?:npm|pnpm|yarn|bun|cargo|go) test|cargo (?:check|clippy|build)"
 )
 _END = r"(?:[;&|\n][\s;&|]*|\Z)"
 _ONLY_BESIDE = regex(rf"[\s;&|]*(?:(?:{_BESIDE}){_ARGUMENTS}{_END})*")
