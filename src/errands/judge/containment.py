@@ -228,7 +228,8 @@ def redirected(text: str) -> list[str]:
 
 def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether a command in a line that is not followed might need more than a sandbox allows."""
-    harm = None if _is_in_front(words) else harm_of(words)
+    named = (posixpath.basename(words[0]), *words[1:])
+    harm = None if _is_in_front(named) else harm_of(named)
     return needs_more(words, () if harm is None else (harm,), workspace)
 
 
@@ -282,6 +283,8 @@ def _writes_inside(name: str, words: tuple[str, ...], workspace: Workspace) -> b
     operands = [word for word in words[1:] if not word.startswith("-")]
     if name in _PATTERNED:
         operands = operands[1:]
+    # Where to write may also be the value of an option: `7z x a.7z -o/etc`.
+    operands += [_value(word) for word in words[1:] if _ASSIGNED.match(word) and word[:4] != "--ex"]
     return all(writes_inside(word, workspace) for word in operands)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from errands.judge.coverage import Coverage
+from errands.judge.moves import distinct, goes_nowhere, leaves_project, staying, without_returns
 from errands.judge.programs import reasons_for, reasons_for_reading
 from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
@@ -18,16 +19,7 @@ from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
-from errands.judge.words import (
-    expanded,
-    goes_nowhere,
-    is_anchored,
-    is_one_variable,
-    is_word,
-    leaves_project,
-    staying,
-    texts_of,
-)
+from errands.judge.words import expanded, is_anchored, is_one_variable, is_word, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.text.regex import regex
@@ -157,8 +149,10 @@ class _Case:
             contained = bool(line.steps) and not doubt.startswith(UNREADABLE)
             self._ask(f"the line {doubt}", "shell", contained=contained)
         if line.doubts:
-            self._scan(source, workspace)
             self._coverage.add_line(line.steps, workspace)
+            if (back := without_returns(source)) != source:
+                source, line = back, parse(back)
+            self._scan(source, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
             from errands.judge.containment import redirected
@@ -169,7 +163,7 @@ class _Case:
         others: list[Workspace] = []
         for at, step in enumerate(line.steps):
             if step.before in (";", "||", "\n"):
-                places, others = _distinct(places + others), []
+                places, others = distinct(places + others), []
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
             piping = line.steps[at - 1] if step.before == "|" else None
             if is_word(step.words[:1], "cd"):
@@ -178,10 +172,11 @@ class _Case:
                 likely = staying(step, places)
                 if len(likely) < len(places):
                     self._ask("leaves the project if a cd fails", "directory", contained=True)
+                    self._coverage.add_unknown_directory()
                     places = likely
                 moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
-                others = _distinct(others + places)
-                places = _distinct(moved + (places if step.before == "||" else []))
+                others = distinct(others + places)
+                places = distinct(moved + (places if step.before == "||" else []))
             else:
                 for each in places:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
@@ -397,7 +392,3 @@ class _Case:
                 self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
                     self._name_harm(step.words, workspace)
-
-
-def _distinct(places: list[Workspace]) -> list[Workspace]:
-    return list({workspace.cwd: workspace for workspace in places}.values())

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import posixpath
-
 from errands.judge.programs.globs import Glob
-from errands.judge.workspace import is_within
 from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.shell.grammar import Step, Word
+    from errands.judge.shell.grammar import Word
     from errands.judge.workspace import Workspace
 
 # Options that only select files by name: what follows the equals sign does not matter.
@@ -26,33 +23,6 @@ _ONE_VARIABLE = regex(
 def is_word(words: tuple[Word, ...], text: str) -> bool:
     """Return whether the first of these words is just that text."""
     return bool(words) and words[0].text == text and words[0].plain
-
-
-def goes_nowhere(step: Step) -> bool:
-    """Return whether this is only a `cd` to a known place, which has no effect at the end of a line."""
-    words = step.words[1:]
-    is_known = len(words) == 1 and not words[0].pattern and not words[0].text.startswith("-")
-    return is_known and not step.assignments and not step.redirections
-
-
-def leaves_project(step: Step, workspace: Workspace) -> bool:
-    """Return whether a `cd` to one place leads out of the project, as it is written or through a link."""
-    if len(step.words) != 2:
-        return False
-    path = expanded(step.words[1], workspace)
-    target = posixpath.normpath(posixpath.join(workspace.cwd, path))
-    return not is_within(target, workspace.project) or not is_within(
-        workspace.real(path), workspace.real(workspace.project)
-    )
-
-
-def staying(step: Step, places: list[Workspace]) -> list[Workspace]:
-    """Return from which of these places a `cd` stays in the project; all, if it leaves from the first.
-
-    The first is where every `cd` before has led, if none failed.
-    """
-    inside = [each for each in places if not leaves_project(step, each)]
-    return inside if inside[:1] == places[:1] else places
 
 
 def expanded(word: Word, workspace: Workspace) -> str:

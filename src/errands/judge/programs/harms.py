@@ -262,7 +262,7 @@ PACKAGES = {
         does("changes environments: {}", "network", when="create remove update config export"),
         does("shows what is installed", "script"),
     ),
-    **_uses("conda mamba micromamba", "list info", does("shows what is installed", "script")),
+    **_uses("conda mamba micromamba apt", "list info", does("shows what is installed", "script")),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(
         "make gmake ninja just task rake gradle mvn ant bazel cmake meson scons tox nox invoke",

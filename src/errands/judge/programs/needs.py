@@ -81,8 +81,8 @@ _SUBCOMMANDS = {
 }  # fmt: skip
 # Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.
 _SCRIPTS = frozenset(
-    """install update upgrade publish deploy release login clean start dev serve server preview storybook watch
-    uninstall""".split()
+    """install update upgrade publish deploy release login clean start dev serve server preview storybook
+    watch uninstall""".split()
 )
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
 # How the name of a script ends that serves nobody: `server:test`, `storybook:build`.

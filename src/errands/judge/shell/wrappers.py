@@ -369,7 +369,7 @@ def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
 _FOLLOWING: dict[str, Follow] = {
     **dict.fromkeys(_PREFIXES, _follow_prefix),
     **dict.fromkeys(SHELLS, _follow_shell),
-    "env": _follow_env,
+    **dict.fromkeys(("env", "/usr/bin/env"), _follow_env),
     "command": _follow_command,
     "find": _follow_find,
     "xargs": _follow_xargs,
