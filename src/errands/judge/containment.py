@@ -141,7 +141,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     if (reasons and FAMILIES.get(name) == "system") or (name == "git" and _changes_repository(words[1:])):
         return True
-    told = _without_replacements(name, without_pattern(words)[1:])
+    told = without_pattern(words)[1:]
     if name in DOWNLOADERS and not _is_typical(words[1:]):
         return True
     if (is_interpreter(name) or name in _EVALUATING) and any(_WORDS.search(word) for word in words[1:]):
@@ -309,17 +309,6 @@ def _changes_repository(words: tuple[str, ...]) -> bool:
         elif not word.startswith("-"):
             return word not in READING_GIT
     return True
-
-
-def _without_replacements(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out the scripts of sed that only change lines: what they replace names no place."""
-    if name not in ("sed", "gsed"):
-        return words
-    from errands.judge.carriers import sed_scripts
-    from errands.judge.programs.sed import objection_to_script
-
-    harmless = {script for script in sed_scripts(words) if objection_to_script(script) is None}
-    return tuple(word for word in words if word not in harmless)
 
 
 def _is_typical(words: tuple[str, ...]) -> bool:

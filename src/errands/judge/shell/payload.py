@@ -76,7 +76,9 @@ def _is_tested(line: str, documents: str) -> bool:
 
 
 def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command without the pattern that it searches for."""
+    """Return the words of a command without the pattern that it searches for, or what sed replaces."""
+    if words[0] in ("sed", "gsed"):
+        return _without_scripts(words)
     first = 2 if words[:2] == ("git", "grep") else 1 if words[0] in _SEARCHING else 0
     for at in range(first, len(words)) if first else ():
         if _OTHERWISE.match(words[at]):
@@ -84,3 +86,12 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
         if not words[at].startswith("-"):
             return words[:at] + words[at + 1 :]
     return words
+
+
+def _without_scripts(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the scripts of sed that only change lines: what they replace names no place."""
+    from errands.judge.carriers import sed_scripts
+    from errands.judge.programs.sed import objection_to_script
+
+    harmless = {script for script in sed_scripts(words[1:]) if objection_to_script(script) is None}
+    return tuple(word for word in words if word not in harmless)
