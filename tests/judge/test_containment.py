@@ -61,6 +61,7 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "for p in requests httpx; do pip show $p; done", "python -c 'from app import fetch; help(fetch)'",
         "sed -i 's|http://a|https://b|' x.yml", "sed -i -e \"s#'../lib'#'../api'#\" src/a.ts",
         "for f in *.yml; do sed -i 's|/var/log|/srv/log|g' $f; done",
+        "for f in a b; do echo '== docker =='; cat $f; done", 'echo "kill: x"; ls $d && echo "no ssh"',
         # up again from where the line went
         "cd packages/ui; npm test; cd ../api; npm test", "cd src; cd app; ls; cd ../..; ls",
         "for p in ui api; do cd packages/$p && npm test; cd ../..; done",
@@ -127,6 +128,9 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "cat > build.rs <<'EOF'\nfs::remove_dir_all(x)\nEOF\ncargo check",
         "cat > eslint.config.js <<'EOF'\nfs.rmSync('src')\nEOF\nnpx eslint .",
         "for f in *; do sed -i 's|a|rm -rf src|e' $f; done", "grep -rl x | xargs sed -i 's|a|b|w /tmp/x'",
+        "for f in a b; do echo 'rm -rf src'; done | sh", "bash <(true; echo 'rm -rf src'; true)",
+        "x=$(true; echo 'rm -rf src'; true); $x", "echo 'rm -rf src' > $f; sh $f", "echo 'rm -rf src' | $s",
+        "{ true; echo 'rm -rf src'; true; } > $f; . $f", "for f in a; do echo 'rm x'; done > $f; sh $f",
         "for d in *; do cd $d; cd ..; cd ..; ls; done", "cd src; cd ../..; ls", "for d in *; do cd ..; done",
         "npm run deploy:check", "npm run server:start", "npx @evil/pkg", "uv python install 3",
         "hatch env remove x", "apt remove x", "terraform -chdir=infra apply", "kubectl version",

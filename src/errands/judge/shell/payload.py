@@ -22,6 +22,11 @@ _REPLACEMENT = regex(
     (?:'s([/|\#,@!%])(?:(?!\2)[^'\n])*\2(?:(?!\2)[^'\n])*\2[gIip0-9]*'
     |"s([/|\#,@!%])(?:(?!\3)[^"$`\\\n])*\3(?:(?!\3)[^"$`\\\n])*\3[gIip0-9]*")"""
 )
+# A text that is only printed, and where something else may get it instead.
+_PRINTED = regex(
+    r"""(?x)((?:^|[;&\n]|\b(?:do|then|else))\s*echo\s+(?:-[ne]+\s+)?)(?:'[^']*'|"[^"$`\\]*")(?=\s*(?:$|[;\n]|&&|\|\|))"""
+)
+_CAPTURED = regex(r"[<>(]\(|\$\(|`|\{|\b(?:done|fi|esac)\s*[|>]|\)\s*[|>]")
 # A here-document that `cat` or `tee` prints or writes, and what follows on its line after `&&`.
 _DOCUMENT = regex(
     r"""(?x)(?:^|\n|&&|\|\||;)[ \t]*(?:cat|tee)\b[^\n|;&`$()<]*<<-?[ \t]*
@@ -51,7 +56,7 @@ _DELETING = regex(
 
 
 def without_payload(source: str) -> str:
-    """Return a line without the documents that it writes, what it searches for and what sed replaces."""
+    """Return a line without the documents that it writes, what it searches for, prints or replaces."""
     rest, left, bodies, at = "", "", "", 0
     while found := _DOCUMENT.search(source, at):
         word = found["single"] or found["double"] or found["plain"]
@@ -67,6 +72,8 @@ def without_payload(source: str) -> str:
     rest, left = rest + source[at:], left + source[at:]
     if at == 0 or not (_ONLY_BESIDE.fullmatch(left) or _is_tested(left, bodies)):
         rest = source
+    if not _CAPTURED.search(rest):
+        rest = _PRINTED.sub(r"\1", rest)
     return _REPLACEMENT.sub(r"\1", _SEARCH.sub(r"\1", rest))
 
 
@@ -79,6 +86,8 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a command without the pattern that it searches for, or what sed replaces."""
     if words[0] in ("sed", "gsed"):
         return _without_scripts(words)
+    if words[0] == "echo":  # the whole line says whether anything else gets what it prints
+        return ("echo", *(word for word in words[1:] if _EXPANDED.search(word)))
     first = 2 if words[:2] == ("git", "grep") else 1 if words[0] in _SEARCHING else 0
     for at in range(first, len(words)) if first else ():
         if _OTHERWISE.match(words[at]):
