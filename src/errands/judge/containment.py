@@ -50,7 +50,8 @@ _WORDS = re.compile(
     | (?<![\w.])(?<!\bdef\ )(?<!\bfunction\ )fetch\s*\( | \b(?:globalThis|window)\.fetch\b
     | \bgit\s+(?:-\S+\s+)*fetch\b
     # Imported or mentioned is not used yet, and these parts of them need no network.
-    | \b(?:urllib|httpx|aiohttp|requests|socket)\s*(?:\.(?!(?:__\w+__|parse|exceptions|gethostname)\b)\w|\()
+    | (?<!\bimport\ )\b(?:urllib|httpx|aiohttp|requests|socket)\s*
+      (?:\.(?!(?:__\w+__|parse|exceptions|gethostname)\b)\w|\()
     | \bfrom\s+(?:urllib|httpx|aiohttp|requests|socket)\b(?!\.(?:parse|exceptions)\b)
     | \b(?:urllib|httpx|aiohttp|requests|socket)\s+as\b
     | \b(?:__import__|import_module)\(\W*(?:urllib|httpx|aiohttp|requests|socket)\b""",
