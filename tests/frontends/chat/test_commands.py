@@ -200,7 +200,11 @@ def test_schedule_starts_lists_and_shows_schedules(person: Person) -> None:
 def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None:
     said = says(person, "/stauts x")
     assert said == "errands: unknown command /stauts (did you mean /status?); /help lists them\n"
-    assert says(person, "/quit", "/help") == ""
+
+
+def test_each_word_for_leaving_leaves(person: Person) -> None:
+    for word in ("/quit", "/exit", "exit", "quit"):
+        assert says(person, word, "/help") == ""
 
 
 @pytest.mark.spec("X21")

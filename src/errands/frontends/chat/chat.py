@@ -177,7 +177,9 @@ def _find(engine: Engine, given: str) -> str:
     except NotFound:
         key = None
     if key is None or not key.startswith(CHAT):
-        raise NotFound(f"unknown chat {given[:80]!r}; `errands sessions` lists the conversations")
+        raise NotFound(
+            f"unknown chat {given[:80]!r}; `errands sessions` lists them, `errands chat` begins one"
+        )
     return key
 
 

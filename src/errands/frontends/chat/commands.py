@@ -1,6 +1,7 @@
 """The commands of the chat: the verbs of the command line after a slash, and what only a chat has.
 
-`approve` and `reject` work without the slash, too; `y` and `n` answer the question that the input line names.
+`approve`, `reject`, `exit` and `quit` work without the slash, too; `y` and `n` answer the question that the
+input line names.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from errands.text import did_you_mean, facts
 Argument = Literal["", "tasks", "live", "open", "ended", "proposed", "standing", "statuses"]
 
 ANSWERS = ("approve", "reject")
+LEAVING = ("exit", "quit")  # alone on a line
 
 
 @record
@@ -128,9 +130,10 @@ COMMANDS = (
     Command(
         name="/help", usage="/help [COMMAND]", run=help_, summary="show this, or the options of a command",
     ),
-    Command(name="/quit", usage="/quit", summary="leave, like Ctrl-D", run=quit_),
+    Command(name="/quit", usage="/quit", summary="leave, like Ctrl-D and /exit", run=quit_),
 )  # fmt: skip
 BY_NAME = {each.name: each for each in COMMANDS}
+BY_NAME["/exit"] = BY_NAME["/quit"]
 
 
 def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
@@ -138,7 +141,7 @@ def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
     word, _, rest = line.strip().partition(" ")
     rest = rest.strip()
     if not word.startswith("/"):
-        if not (word in ANSWERS and _is_answer(session, rest)):
+        if not (word in ANSWERS and _is_answer(session, rest)) and not (word in LEAVING and not rest):
             return None
         word = f"/{word}"
     command = BY_NAME.get(word)
