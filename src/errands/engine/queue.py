@@ -83,7 +83,8 @@ class Queue:
             is_pending = state == "pending"
             if not view.is_live:
                 what = "pause" if "running" in states else "hold"
-                raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to {what}")
+                other = f"; `errands pause {task_id}` pauses its schedule" if view.state == "active" else ""
+                raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to {what}{other}")
             if state not in states:
                 raise IllegalMove(f"task {task_id} is running already; `errands pause {task_id}` suspends it")
             if view.is_cancelling:
@@ -101,10 +102,12 @@ class Queue:
         with self._store:
             view = self._store.view(task_id)
             run = view.latest
-            if not view.is_live:
-                raise IllegalMove(f"task {task_id} is {view.state}; it is not paused")
+            is_paused = run.paused_at is not None if view.is_live else view.state == "paused"
+            if not view.is_live and not is_paused:
+                what = "paused" if "running" in states else "held"
+                raise IllegalMove(f"task {task_id} is {view.state}; it is not {what}")
             state = self._state(view)
-            if state not in states and run.paused_at is not None:
+            if state not in states and is_paused:
                 raise IllegalMove(
                     f"task {task_id} is paused, not held; `errands unpause {task_id}` continues it"
                 )

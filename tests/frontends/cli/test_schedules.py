@@ -84,7 +84,11 @@ def test_a_schedule_is_shown_fired_paused_and_resumed(person: Person) -> None:
     assert "active" in row
     assert "next in 1 h · every 1h · last completed" in row
 
+    held = person.types("hold", task_id, code=1).err
+    assert f"there is nothing to hold; `errands pause {task_id}` pauses its schedule" in held
     assert person.types("pause", task_id).out == f"paused {task_id}  (errands unpause {task_id})\n"
+    released = person.types("release", task_id, code=1).err
+    assert f"is paused, not held; `errands unpause {task_id}` continues it" in released
     assert person.sees(task_id)["next_run_at"] is None
     assert [each["id"] for each in person.types("ls", "--json", "--state", "paused").objects] == [task_id]
     assert person.types("unpause", task_id).out.startswith(f"scheduled {task_id}: every 1h; next run")
@@ -138,7 +142,9 @@ def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
     ("words", "complaint"),
     [
         (["pause"], "is completed; there is nothing to pause"),
+        (["hold"], "is completed; there is nothing to hold"),
         (["unpause"], "is completed; it is not paused"),
+        (["release"], "is completed; it is not held"),
         (["schedule"], "runs once and has no schedule"),
         (["fire"], "errands restart runs it again"),
     ],
