@@ -30,7 +30,7 @@ INTRODUCTION = (
 )
 NO_MODEL = (
     "no model is set up, and the prompt quotes no command; `errands agents setup` sets one up, and "
-    "a quoted command needs none: errands ask 'run `make test`'"
+    "a prompt such as 'run `make test`' needs none"
 )
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _BACKTICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)

@@ -126,6 +126,6 @@ def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
     assert "a width is" in person.types("lane", "bench", "wide", code=2).err
     assert "errands lane gpu 2" in person.types("lane", "gpu", code=2).err
     assert person.types("lane", "shell", "7").out.endswith(
-        "the configuration says 5 (errands lane shell default)\n"
+        "the configuration says 5 (back to that: errands lane shell default)\n"
     )
     assert person.types("lane", "shell", "default").out == "lane shell: 5 runs at once from now on\n"

@@ -207,10 +207,22 @@ MEANT = {
     "--time-limit": "--timeout",
     "--max-time": "--timeout",
     "--lines": "--tail 20",
+    "--limit": "--number 20",
     "--all-failed": "--failed",
+    "--failed": "--state failed",
+    "--running": "--state running",
     "--successful-only": "--state completed",
     "--status": "--state",
+    "-s": "--state",
+    "--reason": "--note",
+    "--message": "--note",
+    "-m": "--note",
+    "--to": "--before ID",
+    "--end": "--last",
 }
+
+
+TEXTS = ("PROMPT", "TEXT")  # operands that are often several words
 
 
 def parse(verb: Verb, words: Sequence[str]) -> Arguments:
@@ -342,7 +354,9 @@ def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
         if word is not None:
             _check_choice(operand.metavar, word, operand.choices)
     if left:
-        raise Usage(f"{verb.name} does not take {left[0]!r}; see errands {verb.name} --help")
+        text = verb.operands[-1].metavar if verb.operands else ""
+        more = f"; write {text} in quotes" if text in TEXTS else f"; see errands {verb.name} --help"
+        raise Usage(f"{verb.name} does not take {left[0]!r}{more}")
     return values
 
 

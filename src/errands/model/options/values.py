@@ -111,15 +111,17 @@ def _count(option: TaskOption, value: Any) -> int:
         if number is None:
             text = value.strip()
             digits = text[1:] if text[:1] in ("+", "-") else text
-            if not digits.isdecimal() or not digits.isascii() or len(digits) > _DIGITS:
-                raise _ValueRefused(f"must be a whole number of at most {_DIGITS} digits (got {value!r})")
+            if not digits.isdecimal() or not digits.isascii():
+                raise _ValueRefused(f"must be a whole number (got {value!r})")
+            if len(digits) > _DIGITS:
+                raise _ValueRefused(f"must be a number of at most {_DIGITS} digits (got {value!r})")
             number = _typed_limit(option, int(text))
     elif isinstance(value, int) and not isinstance(value, bool):
         number = value
     else:
         raise _ValueRefused(f"must be a whole number (got {value!r})")
     if abs(number) >= 10**_DIGITS:
-        raise _ValueRefused(f"must be a whole number of at most {_DIGITS} digits (got {number})")
+        raise _ValueRefused(f"must be a number of at most {_DIGITS} digits (got {number})")
     return _bounded(option, number, str)
 
 

@@ -101,7 +101,10 @@ def _waiting(context: Context, beginning: str) -> str:
 
 
 ID = operand(
-    "ID...", "a proposed task, or an agent that waits for approval of a tool call", completes="proposed"
+    "ID...",
+    "a proposed task, or an agent that waits for approval of a tool call; errands ls --state proposed "
+    "lists both",
+    completes="proposed",
 )
 
 VERBS = (

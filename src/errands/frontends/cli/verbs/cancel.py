@@ -87,6 +87,7 @@ VERBS = (
         details="Without an id, cancels the newest live task that you started. A task that has not started "
         "never will. Returns when no process of the task is left.",
         options=(BATCH, NO_WAIT, JSON_TASKS),
+        refused={"--all": "give the ids, or the --batch of the tasks"},
         operands=(IDS,),
         examples=(
             ("errands cancel pytest-7k", ""),

@@ -180,7 +180,7 @@ VERBS = (
         run=notices,
         fields=FIELDS,
         operands=(
-            operand("[ACTION]", "send undelivered notices again, now", choices=("retry",)),
+            operand("[ACTION]", "retry: send undelivered notices again, now", choices=("retry",)),
             operand("[IDS...]", "numbers of notices, or tasks", completes="given up"),
         ),
         usage=("notices [options]", "notices retry ID...|--all"),

@@ -203,7 +203,9 @@ def _said(lane: Lane, *, is_new: bool) -> str:
     what = "nothing more starts" if not lane.width else f"{plural(lane.width, 'run')} at once"
     more = ""
     if lane.set_at is not None and lane.configured not in (None, lane.width):
-        more = f"; the configuration says {lane.configured} (errands lane {lane.name} {DEFAULT})"
+        more = (
+            f"; the configuration says {lane.configured} (back to that: errands lane {lane.name} {DEFAULT})"
+        )
     return f"{'new lane' if is_new else 'lane'} {lane.name}: {what} from now on{more}"
 
 
@@ -254,6 +256,9 @@ VERBS = (
             "edit ID [options] ['SHELL LINE']",
             "edit ID [options] -- COMMAND [ARG...]",
             "edit ID [options] ['PROMPT']",
+        ),
+        refused=dict.fromkeys(
+            ("--command", "--cmd"), "write it after --, as in errands edit ID -- make test"
         ),
         details="What is not given stays as it is: command or prompt, directory, environment, schedule, "
         "place in the lane. The task is judged again, as if it were started now, and an open question about "

@@ -93,10 +93,14 @@ VERBS = (
         "--wait, Ctrl-Z leaves the task in the background and Ctrl-C twice cancels it.",
         options=(*options_of("shell"), KEEP_ON, PREVIEW, YES, *REPLY),
         refused={
-            flag: f"it is for agents; see errands ask {flag}"
-            for option in OPTIONS
-            if option.kind == "agent"
-            for flag in option.flags
+            **{
+                flag: f"it is for agents; see errands ask {flag}"
+                for option in OPTIONS
+                if option.kind == "agent"
+                for flag in option.flags
+            },
+            # To some it means "in the background", to others "later".
+            **dict.fromkeys(("-d", "--detach"), "every task is in the background; --at +10m starts it later"),
         },
         operands=(COMMAND,),
         examples=(

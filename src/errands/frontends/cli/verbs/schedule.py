@@ -100,6 +100,8 @@ VERBS = (
             option("-n, --number N", "show at most N records (default 10)", convert=whole_from_one),
             JSON_FIELDS,
         ),
-        operands=(operand("ID", "the task", completes="standing"),),
+        operands=(
+            operand("ID", "a recurring task; errands ls --state active lists them", completes="standing"),
+        ),
     ),
 )

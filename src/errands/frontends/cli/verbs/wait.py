@@ -131,7 +131,7 @@ class LiveLine:
             words.append(progress_text(view, self._look, at=at, columns=20))
             text = f"{view.id}  " + "  ".join(word for word in words if word)
         else:
-            text = f"{len(views) - len(live)} of {plural(len(views), 'task')} ended; live: "
+            text = f"{len(views) - len(live)} of {plural(len(views), 'task')} ended; waiting for "
             text += ", ".join(view.id for view in live)
         room = self._look.columns - 1
         hint = HINT if room > 2 * len(HINT) else ""
