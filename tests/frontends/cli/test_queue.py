@@ -72,7 +72,7 @@ def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
 def test_a_recurring_task_and_a_prompt_are_edited(person: Person) -> None:
     task_id = person.starts("--every", "6h", "--name", "nightly", "echo old")
     edited = person.types("edit", "nightly", "--every", "2h", "echo new")
-    assert edited.out.startswith(f"edited {task_id}: starts in ")
+    assert edited.out.startswith(f"edited {task_id}: every 2h; next run 20")
     shown = person.sees(task_id)
     assert (shown["command"], shown["schedule"], shown["state"]) == ("echo new", "every 2h", "active")
     jittered = person.types("edit", "--json", task_id, "--jitter", "5m").object

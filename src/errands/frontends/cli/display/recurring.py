@@ -50,7 +50,7 @@ def _elsewhere(moment: datetime, zone: str | None) -> str:
     return "" if there.utcoffset() == moment.astimezone().utcoffset() else f" = {there:%H:%M} {zone}"
 
 
-def say_recurring(context: Context, view: View) -> None:
+def say_recurring(context: Context, view: View, word: str = "") -> None:
     """Print the schedule of a task and its next run, so that a mistake is seen at once."""
     standing = view.standing
     assert standing is not None
@@ -61,7 +61,7 @@ def say_recurring(context: Context, view: View) -> None:
     look = context.look
     reporter = "this chat" if look.prefix == "/" else "errands notices"
     reported = f"{reporter} reports {REPORTS[view.notify]}"
-    word = "watching" if standing.health else "scheduled"
+    word = word or ("watching" if standing.health else "scheduled")
     context.say(
         f"{word} {name}: {line(standing.rule)}; next run {when}  "
         f"({look.command('schedule')} {view.id}; {reported})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.context import Context
+from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import (
     JSON_FIELDS,
     JSON_TASKS,
@@ -98,6 +99,8 @@ def edit(context: Context, arguments: Arguments) -> int:
         context.print_view(view)
     elif arguments.quiet:
         context.say(view.id)
+    elif view.standing is not None and view.state == "active":
+        say_recurring(context, view, "edited")
     else:
         view = context.engine.get(view.id)  # which tasks it waits for
         context.say(f"edited {view.id}{_edited(view)}  ({context.look.command('show')} {view.id})")
@@ -105,8 +108,8 @@ def edit(context: Context, arguments: Arguments) -> int:
 
 
 def _edited(view: View) -> str:
-    """Say when an edited task runs."""
-    is_waiting = view.state == "active" if view.standing is not None else view.latest.state == "pending"
+    """Say what an edited task waits for."""
+    is_waiting = view.standing is None and view.latest.state == "pending"
     return f": {waits_for(view, at=now())}" if is_waiting else f", {view.state}"
 
 
