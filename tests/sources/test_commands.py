@@ -47,9 +47,9 @@ def source_of(client: Engine, project: Path, line: str, **options: str) -> Comma
 @pytest.mark.parametrize(
     ("when", "told"),
     [
-        ("changed", ["printed something else", "left with exit code 3, before with 0"]),
+        ("changed", ["printed something else", "exited with code 3, previously with 0"]),
         ("output", ["printed something else"]),
-        ("exit", ["left with exit code 3, before with 0"]),
+        ("exit", ["exited with code 3, previously with 0"]),
     ],
 )
 async def test_output_and_exit_code_are_compared(

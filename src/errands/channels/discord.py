@@ -54,8 +54,8 @@ class Discord:
             raise NotNow("Discord wants us to slow down", after=error.retry_after) from error
         except discord.HTTPException as error:
             if error.status == 429 or error.status >= 500:
-                raise ChannelError(f"Discord answers {error.status}: {error.text[:200]}") from error
-            raise Refused(f"Discord refuses it, {error.status}: {error.text[:200]}") from error
+                raise ChannelError(f"Discord answered {error.status}: {error.text[:200]}") from error
+            raise Refused(f"Discord refused it ({error.status}): {error.text[:200]}") from error
         except aiohttp.ClientConnectorError as error:
             raise ChannelError(f"Discord cannot be reached: {error}") from error
         except aiohttp.ClientError as error:

@@ -69,7 +69,7 @@ class Command:
         if not known:
             return ""
         if self._when != "output" and found["code"] != known["code"]:
-            return f"left with exit code {found['code']}, before with {known['code']}"
+            return f"exited with code {found['code']}, previously with {known['code']}"
         if self._when != "exit" and found["digest"] != known["digest"]:
             return "printed something else"
         return ""

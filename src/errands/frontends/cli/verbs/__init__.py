@@ -256,5 +256,5 @@ def _meaning(name: str) -> str:
     if name not in MEANT:
         return did_you_mean(name, (*NAMES, *ALIASES))
     known = MEANT[name]
-    verb = next(each for each in sorted(NAMES, key=len, reverse=True) if f"{known} ".startswith(f"{each} "))
-    return f"; use errands {known}: {load(verb).summary}"
+    summary = f": {load(known).summary}" if known in NAMES else ""  # an option says enough by its name
+    return f"; use errands {known}{summary}"

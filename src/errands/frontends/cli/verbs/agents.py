@@ -159,7 +159,7 @@ def _print(
 VERBS = (
     Verb(
         name="agents ls",
-        summary="list the agents that can be asked, and whether each could start",
+        summary="list the agents that can be asked, and whether each can start",
         run=ls,
         options=(JSON_FIELDS,),
     ),

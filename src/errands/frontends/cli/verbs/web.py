@@ -48,7 +48,7 @@ def _examine(context: Context) -> Iterator[tuple[str, Finding]]:
 VERBS = (
     Verb(
         name="web",
-        summary="see and answer everything in a browser, on this machine or on your phone",
+        summary="see all tasks and answer questions in a browser, on this machine or on your phone",
         run=web,
         details="Serves the page and its JSON API on this machine, and signs a browser in with a link that "
         "works once. If the server runs already, only the link is made. Approving needs a signed-in browser "
