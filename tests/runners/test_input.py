@@ -156,7 +156,7 @@ async def test_a_sender_that_never_finishes_does_not_delay_the_end(
         ending = await stage.ended(run)
 
         assert ending.code == 3
-        assert sender.recv(100) == b"xthe run is over"
+        assert sender.recv(100) == b"x" + OVER.encode()
 
 
 async def test_input_works_with_a_long_path_to_the_run_directory(stage: Stage) -> None:
