@@ -8,6 +8,7 @@ import socket
 import pytest
 
 from errands.model.errors import NoInput
+from errands.ports.rundir import OVER
 from errands.runners.output import log
 from tests.runners.stage import Stage
 
