@@ -8,8 +8,8 @@ PROGRAMS := tools/node_modules/installed
 PACKAGES := tools/packages/agents/installed
 PAGE := tools/page/node_modules/installed
 WHEELS := tools/wheels/downloaded
-# Tests wait for processes twice as long as they compute: six modules at once keep two cores busy.
-WORKERS ?= 6
+# Tests wait for processes three times as long as they compute: nine modules at once keep two cores busy.
+WORKERS ?= 9
 # Other people's programs compute more.
 AT_ONCE ?= 3
 # Tests that talk with agents: each has a process of its own, which takes a second to load their library.
