@@ -12,7 +12,9 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.notices.notice_waiter import GATHER, attend, turn
+from errands.model.view import View
 from errands.ports.home import Home
+from errands.ports.store import Query
 from errands.testing.engines import TestEngine, until
 
 OWNER = "agent"
@@ -62,6 +64,26 @@ async def test_a_proposal_does_not_end_the_wait_but_its_answer_does(engine: Test
 
     await engine.reject(view.id, by="ada")
     assert await waiting
+
+
+async def test_a_task_that_ends_while_open_tasks_are_counted_is_reported(
+    engine: TestEngine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = await engine.started("echo ready; read line", input="pipe", owner=OWNER)
+    loop, count = asyncio.get_running_loop(), Engine.list
+
+    async def end() -> None:
+        await engine.send(view.id, b"\n")
+        await engine.wait(view.id)
+
+    def list_late(self: Engine, query: Query) -> list[View]:
+        monkeypatch.setattr(Engine, "list", count)
+        asyncio.run_coroutine_threadsafe(end(), loop).result(10)
+        return count(self, query)
+
+    monkeypatch.setattr(Engine, "list", list_late)
+
+    assert await wait_for_notices(home)
 
 
 @pytest.mark.trap(1)
