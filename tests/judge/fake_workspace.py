@@ -21,6 +21,7 @@ class FakeWorkspace:
     links: Mapping[str, str] = field(default_factory=dict)
     directories: frozenset[str] = frozenset()
     is_own_home: bool = True
+    is_home_plain: bool = True
     doubt_of_shell: str = ""
     strangers: Mapping[str, str] = field(default_factory=dict)
 

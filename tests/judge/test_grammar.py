@@ -133,6 +133,13 @@ def test_patterns_and_tildes_are_marked() -> None:
     assert [word.home for word in step.words] == [False, False, True, False, False]
 
 
+def test_a_known_home_is_read_as_a_tilde() -> None:
+    (step,) = parse("ls $HOME ${HOME}/x \"$HOME/a b\" '$HOME'", knows_home=True).steps
+
+    assert [word.text for word in step.words] == ["ls", "~", "~/x", "~/a b", "$HOME"]
+    assert [word.home for word in step.words] == [False, True, True, True, False]
+
+
 def test_a_simple_word_is_read_as_it_would_be_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     source = random.Random(11)
     letters = "ab1_./:+@%,-= \t\n|&;<>(){}~!#^*?[]'\"\\$`é"

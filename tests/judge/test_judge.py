@@ -224,7 +224,7 @@ def test_harm_that_lasts_is_named_wherever_it_is_found(line: str) -> None:
 
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize(
-    "line", ["mkdir x", "touch x", "echo $HOME", "make", "ls > x", "npm install", "git commit -m x"]
+    "line", ["mkdir x", "touch x", "echo $x", "make", "ls > x", "npm install", "git commit -m x"]
 )
 def test_what_can_be_undone_is_not_called_lasting(line: str) -> None:
     judgement = judge([line], CLEAN)

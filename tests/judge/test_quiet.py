@@ -33,16 +33,40 @@ pytestmark = [pytest.mark.spec("A2", "A3")]
         "gcc -dumpmachine",
         "g++ -v",
         "tsc -v",
+        "echo $HOME",
+        'ls "$HOME"',
+        "ls ${HOME}/src/*.py",
+        'wc -l "$HOME/my notes/a.txt"',
+        'diff "${HOME}"/a/x.py $HOME/b/x.py',
     ],
 )
 def test_it_is_auto(line: str) -> None:
     assert judge((line,), FakeWorkspace()).verdict == "auto"
 
 
+@pytest.mark.parametrize("line", ["ls $HOME/x", 'ls "$HOME/x"', "ls ${HOME}"])
+def test_a_home_that_is_missing_or_more_than_a_plain_path_is_not_followed(line: str) -> None:
+    assert judge((line,), FakeWorkspace(is_home_plain=False)).verdict != "auto"
+
+
 @pytest.mark.parametrize(
     "line",
     [
         "cat link$?",
+        "cat $HOME/.ssh/id_rsa",
+        'cat "$HOME"/.ssh/id_*',
+        "cat ${HOME}/.netrc",
+        "grep -r x $HOME",
+        "echo x > $HOME/x",
+        "$HOME/bin/x",
+        "cat $HOME*",
+        "cat $HOME.ssh/x",
+        'cat "$HOME/$x"',
+        "cat a$HOME/x",
+        "HOME=/etc; cat $HOME/x",
+        "read HOME < x; cat $HOME/x",
+        "printf -v HOME /etc; cat $HOME/x",
+        "bash -c 'cat $HOME/x'",  # whoever runs the inner line can change its variables
         'cat "link$?"',
         "cd d$? && git status",
         "ls < f$?",

@@ -144,7 +144,8 @@ class _Case:
             self._ask("has characters that zsh may read as a pattern", "glob", contained=True)
         if _GAP.search(source):
             self._ask("has a wide gap, which may hide what comes after it", "shell")
-        line = parse(source)
+        # An inner line may be run by a program that was told to change its variables.
+        line = parse(source, knows_home=workspace.is_home_plain and not depth)
         for doubt in line.doubts:
             contained = bool(line.steps) and not doubt.startswith(UNREADABLE)
             self._ask(f"the line {doubt}", "shell", contained=contained)

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
         def is_own_home(self) -> bool:
             """Whether `home` is the person's own, and not one that a caller made up."""
 
+        @property
+        def is_home_plain(self) -> bool:
+            """Whether `$HOME` is set to `home`, and means the same as `~` even without quotes."""
+
         def shell_doubt(self) -> str:
             """Return why the program that reads a line is not trusted; "" if it is."""
 

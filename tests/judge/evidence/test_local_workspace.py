@@ -215,3 +215,21 @@ def test_a_search_path_keeps_the_directories_of_trusted_programs(
 
     assert kept.split(":") == [str(places["tools/bin"]), str(places[".own/bin"]), "/usr/bin"]
     assert trusted_path("/", {"PATH": "bin"}, distrusted="/nowhere") == DEFAULT_PATH
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_plain"),
+    [
+        ({"HOME": "/home/ada"}, True),
+        ({}, False),
+        ({"HOME": ""}, False),
+        ({"HOME": "/home/ada and bob"}, False),
+        ({"HOME": "/home/*"}, False),
+        ({"HOME": "home"}, False),
+        ({"HOME": "/home/a\n"}, False),
+    ],
+)
+def test_only_a_home_that_no_shell_splits_or_expands_is_plain(
+    tmp_path: Path, variables: dict[str, str], is_plain: bool
+) -> None:
+    assert LocalWorkspace(str(tmp_path), variables).is_home_plain is is_plain

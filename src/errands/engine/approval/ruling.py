@@ -299,6 +299,10 @@ class _Witness:
     def is_own_home(self) -> bool:
         return self.here.is_own_home
 
+    @property
+    def is_home_plain(self) -> bool:
+        return self.here.is_home_plain
+
     def is_same_repository(self, directory: str) -> bool:
         return self.here.is_same_repository(directory)
 

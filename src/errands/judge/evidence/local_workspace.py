@@ -14,6 +14,7 @@ from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_pri
 from errands.judge.evidence.links import links_behind, links_below
 from errands.judge.evidence.repositories import Repositories, upwards
 from errands.judge.workspace import FoundProgram, is_within
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _SYSTEM = (
     "/Library",
 )
 _MOST_ENTRIES = 2_000  # of a directory whose owners are checked
+_PLAIN = regex(r"(?a)/[\w./+@%,-]*")  # no shell splits or expands such a path
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
@@ -50,6 +52,7 @@ class LocalWorkspace:
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
+        self.is_home_plain = _PLAIN.fullmatch(environment.get("HOME", "")) is not None
         self.project = os.path.abspath(project) if project else _project(self.cwd, self.home)
         self.shell = shell
         self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"

@@ -7,7 +7,7 @@ the line.
 
 from __future__ import annotations
 
-from errands.judge.shell.tokens import OPERATORS, REDIRECTIONS, STATUS, Doubt, Token, tokens, unquoted
+from errands.judge.shell.tokens import HOMES, OPERATORS, REDIRECTIONS, STATUS, Doubt, Token, tokens, unquoted
 from errands.model.record import record
 from errands.model.text.regex import regex
 
@@ -64,12 +64,15 @@ class Line:
     doubts: tuple[str, ...] = ()
 
 
-def parse(source: str) -> Line:
-    """Parse a line; with a doubt, the steps are whatever commands could be found."""
+def parse(source: str, *, knows_home: bool = False) -> Line:
+    """Parse a line; with a doubt, the steps are whatever commands could be found.
+
+    `knows_home` says that `$HOME` is surely the home directory, and one word.
+    """
     if len(source) > LONGEST:
         return Line(steps=(), doubts=(f"is longer than {LONGEST:,} characters",))
     try:
-        read = tuple(tokens(source))
+        read = tuple(tokens(source, knows_home=knows_home))
         steps = tuple(_steps(read))
         if len(steps) > MOST_STEPS:
             raise Doubt(f"has more than {MOST_STEPS} commands")
@@ -208,7 +211,7 @@ def _agree(source: str, read: tuple[Token, ...], tree: Node) -> None:
 def _spans(node: Node) -> Iterator[Span]:
     for child in node.children:
         kind = child.type
-        if kind in _WHOLE or _is_status(child):
+        if kind in _WHOLE or _is_known(child):
             _check_letters(child)
             yield child.start_byte, child.end_byte
         elif kind in _GROUPS:
@@ -220,14 +223,14 @@ def _spans(node: Node) -> Iterator[Span]:
             raise Doubt(f"has something that is not analysed ({kind.replace('_', ' ')})")
 
 
-def _is_status(node: Node) -> bool:
-    """Return whether a node is `$?`, the only expansion that the strict parser knows."""
-    return node.type == "simple_expansion" and _text(node) == STATUS
+def _is_known(node: Node) -> bool:
+    """Return whether a node is `$?` or `$HOME`, the only expansions that the strict parser knows."""
+    return node.type in ("simple_expansion", "expansion") and _text(node) in (STATUS, *HOMES)
 
 
 def _check_letters(node: Node) -> None:
-    for child in () if _is_status(node) else node.children:
-        if _is_status(child):
+    for child in () if _is_known(node) else node.children:
+        if _is_known(child):
             continue
         if child.type not in _LETTERS:
             raise Doubt(f"has something that is not analysed ({child.type.replace('_', ' ')})")

@@ -27,8 +27,8 @@ class Token:
     """A word as the program gets it, or an operator; `start` and `end` are offsets in the source.
 
     `bare` is the unquoted text with a NUL for each quoted part. `pattern` marks a glob, `home` a leading
-    tilde, which `text` still has; `status` an exit code, for which `text` has a 0. The descriptor of a
-    redirection is a token of its own.
+    tilde, which `text` still has, also for `$HOME`; `status` an exit code, for which `text` has a 0. The
+    descriptor of a redirection is a token of its own.
     """
 
     kind: Kind
@@ -63,6 +63,10 @@ _COMMENT = regex(r"#[^\n]*")
 _DESCRIPTOR = regex(r"[0-9](?=[<>])")
 REDIRECTIONS = ("&>>", "&>", ">>", ">&", ">", "<&", "<")
 OPERATORS = ("&&", "||", "|", ";", "\n")
+# `$HOME` at the beginning of a word, where it means the same as a tilde, and the rest of its quotes.
+HOMES = ("$HOME", "${HOME}")
+_HOME_VARIABLE = regex(r"\$(?:HOME|\{HOME\})(?=[/ \t\n|&;<>]|\Z)")
+_HOME_QUOTED = regex(rf'"\$(?:HOME|\{{HOME\}})((?:/{_INSIDE})?)"(?=[/ \t\n|&;<>]|\Z)')
 _TILDE = regex(r"(?:^|[=:])~")
 _HOME = regex(r"~(?:/|$)")
 
@@ -91,8 +95,8 @@ _DOLLARS = (
 )
 
 
-def tokens(source: str) -> Iterator[Token]:
-    """Tokenize a line; raise Doubt at the first thing that is not understood."""
+def tokens(source: str, *, knows_home: bool = False) -> Iterator[Token]:
+    """Tokenize a line; raise Doubt at the first thing that is not understood, which `$HOME` may be, too."""
     at = 0
     while at < len(source):
         if blank := _BLANK.match(source, at):
@@ -101,7 +105,7 @@ def tokens(source: str) -> Iterator[Token]:
         if source[at] == "#":
             at = _end(_COMMENT, source, at)
             continue
-        token = _operator(source, at) or _word(source, at)
+        token = _operator(source, at) or _word(source, at, knows_home=knows_home)
         yield token
         at = token.end
 
@@ -132,12 +136,17 @@ def _operator(source: str, at: int) -> Token | None:
     raise Doubt("puts a command into the background with &")
 
 
-def _word(source: str, start: int) -> Token:
+def _word(source: str, start: int, *, knows_home: bool = False) -> Token:
     if simple := _SIMPLE.match(source, start):
         return Token(kind="word", text=simple[0], start=start, end=simple.end(), bare=simple[0])
     parts: list[str] = []
     bare: list[str] = []
-    at, status = start, False
+    at, status, home = start, False, False
+    if knows_home and (variable := _HOME_VARIABLE.match(source, at)):
+        parts, bare, at = ["~"], ["~"], variable.end()
+    elif knows_home and (quoted := _HOME_QUOTED.match(source, at)):
+        parts, bare, at = ["~" + _unescaped(quoted[1])], ["\0"], quoted.end()
+        status, home = STATUS in quoted[1], True
     while at < len(source) and source[at] not in " \t\n|&;()<>":
         if plain := _PLAIN.match(source, at):
             parts.append(plain[0])
@@ -162,7 +171,7 @@ def _word(source: str, start: int) -> Token:
     if pattern and _quotes_pattern(parts, bare):
         raise Doubt(f"has a glob with quoted parts: {source[start:at]}")
     tilde = _TILDE.search(outside)
-    home = _HOME.match(outside) is not None
+    home = home or _HOME.match(outside) is not None
     if tilde and (not home or _TILDE.search(outside, 1)):
         raise Doubt(f"has a tilde that is not analysed: {source[start:at]}")
     if outside.startswith("=") and outside != "=":
@@ -178,13 +187,17 @@ def _quoted(source: str, at: int) -> tuple[str, int]:
     if letter == "'" and (single := _SINGLE.match(source, at)):
         return single[1], single.end()
     if letter == '"' and (double := _DOUBLE.match(source, at)):
-        text = _ESCAPED.sub(lambda found: _A_NUMBER if found[2] else found[1] or "", double[1])
-        return text, double.end()
+        return _unescaped(double[1]), double.end()
     if source.startswith(STATUS, at):
         return _A_NUMBER, at + len(STATUS)
     if letter == "\\" and len(source) > at + 1 and source[at + 1] != "\n":
         return source[at + 1], at + 2
     raise Doubt(_unsupported(source, at))
+
+
+def _unescaped(text: str) -> str:
+    """Return what a text in double quotes is, with a number for the exit code of a command."""
+    return _ESCAPED.sub(lambda found: _A_NUMBER if found[2] else found[1] or "", text)
 
 
 def _unsupported(source: str, at: int) -> str:
