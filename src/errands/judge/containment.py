@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from errands.judge.programs import FAMILIES, reasons_for_reading
+from errands.judge.programs import FAMILIES, is_secret
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.harms import harm_of
 from errands.judge.programs.needs import (
@@ -182,7 +182,7 @@ def reaches_out(word: str, workspace: Workspace) -> bool:
         return True
     if path.startswith("-"):
         return False
-    if reasons_for_reading(_as_pattern(path), workspace):
+    if is_secret(_as_pattern(path), workspace):
         return True
     if not path.startswith(("/", "..")) and "/../" not in path:
         return False
@@ -202,7 +202,7 @@ def writes_inside(path: str, workspace: Workspace) -> bool:
     """Return whether a file may be written: it is in the project, and decides nothing outside of it."""
     project = workspace.real(workspace.project)
     real = workspace.real(path)
-    if not is_within(real, project) or reasons_for_reading(path, workspace):
+    if not is_within(real, project) or is_secret(path, workspace):
         return False
     return _PROTECTED.isdisjoint(real[len(project) :].split("/"))
 
@@ -251,7 +251,7 @@ def _names_place(text: str, workspace: Workspace) -> bool:
         if named and reaches_out(path, workspace):
             return True
         path = _BEFORE.sub("", path) or path
-        if path[0] not in "/$*" and reasons_for_reading(_as_pattern(path), workspace):
+        if path[0] not in "/$*" and is_secret(_as_pattern(path), workspace):
             return True
         if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
             return True

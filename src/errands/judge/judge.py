@@ -249,7 +249,7 @@ class _Case:
                 self._ask(f"opens {text} in a way that is not analysed", "redirection")
             elif text != "/dev/null" and (reasons := reasons_for_reading(text, workspace)):
                 self._reasons.update(dict.fromkeys(reasons))
-                self._needs_more = True
+                self._needs_more |= any(reason.kind != "settings" for reason in reasons)
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
             from errands.judge.containment import writes_inside
 

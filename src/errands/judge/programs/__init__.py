@@ -129,6 +129,11 @@ def reasons_for_reading(path: str, workspace: Workspace) -> Reasons:
     return (reason,) if reason else ()
 
 
+def is_secret(path: str, workspace: Workspace) -> bool:
+    """Return whether a file holds secrets, and not only settings that may have some among them."""
+    return any(reason.kind != "settings" for reason in reasons_for_reading(path, workspace))
+
+
 def _harm(words: tuple[str, ...]) -> Reason | None:
     from errands.judge.programs.harms import harm_of  # needed only when there is something to ask
 

@@ -11,7 +11,14 @@ import posixpath
 from errands.judge.programs.globs import Glob, may_match, may_match_plain
 from errands.judge.workspace import is_within
 from errands.model.text.regex import is_wild, regex
-from errands.model.text.secret_files import ANYWHERE, NAMES, TELLING, is_secret_name
+from errands.model.text.secret_files import (
+    ANYWHERE,
+    NAMES,
+    SETTINGS,
+    TELLING,
+    is_secret_name,
+    may_hold_secret,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +58,34 @@ _SYSTEM = """
 /etc/luks* /etc/pve/priv /run/cloud-init /var/lib/cloud /var/lib/rabbitmq /var/lib/tailscale /var/lib/iwd
 /var/lib/jenkins /var/lib/redis /var/lib/grafana /var/lib/mongodb /var/lib/mongo /var/lib/etcd /var/lib/gitea
 /var/lib/libvirt /var/lib/bluetooth /var/lib/tor /var/lib/networkmanager /var/log/journal /var/log/audit
-/var/log/installer /var/log/cloud-init-output.log*
+/var/log/installer /var/log/cloud-init-output.log* /var/log/sudo* /var/log/anaconda /var/crash /var/kerberos
+/var/vmail /var/opt /var/snap /boot/grub/user.cfg /boot/grub2/user.cfg /opt/couchdb/etc
+""".split()
+
+# What may be read where the system keeps settings and state; everything else there asks.
+_READABLE = """
+/etc/*release* /etc/*_version /etc/*-version /etc/version /etc/hosts* /etc/hostname /etc/host.conf
+/etc/resolv.conf /etc/nsswitch.conf /etc/fstab /etc/mtab /etc/group /etc/timezone /etc/localtime
+/etc/locale* /etc/default/locale /etc/default/grub /etc/default/useradd /etc/default/keyboard /etc/issue*
+/etc/motd* /etc/update-motd.d /etc/shells /etc/services /etc/protocols /etc/networks /etc/ethertypes
+/etc/rpc /etc/machine-id /etc/machine-info /etc/subuid /etc/subgid /etc/login.defs /etc/adduser.conf
+/etc/ld.so.* /etc/sysctl.* /etc/modules* /etc/modprobe.d /etc/crontab /etc/cron.* /etc/anacrontab
+/etc/profile* /etc/bash* /etc/zsh* /etc/inputrc /etc/skel /etc/vim /etc/nanorc /etc/wgetrc
+/etc/apt/sources.list* /etc/apt/preferences* /etc/apt/apt.conf* /etc/apt/trusted.gpg.d /etc/apt/keyrings
+/etc/yum.repos.d /etc/yum.conf /etc/dnf /etc/pacman.conf /etc/pacman.d /etc/apk /etc/alternatives /etc/dpkg
+/etc/debconf.conf /etc/systemd/*.conf /etc/systemd/system /etc/systemd/user /etc/init.d /etc/rc*
+/etc/inittab /etc/logrotate.* /etc/rsyslog.* /etc/security/limits* /etc/pam.d /etc/pam.conf /etc/udev
+/etc/tmpfiles.d /etc/nginx /etc/apache2 /etc/httpd /etc/caddy /etc/php /etc/docker/daemon.json
+/etc/containers /etc/ssl/certs /etc/ssl/openssl.cnf /etc/ca-certificates* /etc/python* /etc/perl /etc/java*
+/etc/gitconfig /etc/gitattributes /etc/manpath.config /etc/man_db.conf /etc/mime.types /etc/magic
+/etc/papersize /etc/fonts /etc/x11 /etc/xdg /etc/terminfo /etc/nix /etc/fuse.conf /etc/lsb-base /etc/kernel
+/etc/initramfs-tools /etc/screenrc /etc/tmux.conf /etc/sysconfig/network-scripts /etc/sysconfig/selinux
+/etc/selinux/config /etc/ntp.conf /etc/chrony.conf /etc/chrony/chrony.conf /etc/netconfig /etc/gai.conf
+/etc/paths* /etc/pulse /etc/opt /etc/wsl.conf /etc/aliases /etc/mysql/mysql.conf.d /etc/mysql/conf.d
+/etc/postgresql /etc/cloud/cloud.cfg /var/lib/dpkg /var/lib/apt /var/lib/pacman /var/lib/rpm /var/lib/dnf
+/var/lib/alternatives /var/lib/misc /var/lib/locales /var/lib/systemd/timers /var/lib/logrotate
+/var/lib/man-db /var/lib/dhcp /var/lib/python /run/systemd/resolve /run/os-release /run/motd* /run/utmp
+/run/reboot-required* /run/*.pid /run/*/*.pid
 """.split()
 
 # What may be read from the kernel's trees; the rest belongs to other processes, or is memory.
@@ -75,11 +109,13 @@ _KERNEL = """
 
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 _system = tuple(tuple(place.split("/")[1:]) for place in _SYSTEM)
+_readable = tuple(tuple(place.split("/")[1:]) for place in _READABLE)
 _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
 
 # What to compare a wildcard with: one in the middle of a name, and one at its beginning.
 _anchored = tuple(name for name in (*NAMES, *TELLING) if name[0] != "*" or not is_wild(name[1:]))
 _fixed = tuple(name for name in NAMES if not is_wild(name[1:]))
+_settings_fixed = tuple(name for name in SETTINGS if name.startswith("*.") and not is_wild(name[1:]))
 _BRACES = regex(r"(?s)(.*?)\{(.*)\}(.*)")
 # A beginning that says nothing about the name.
 _OPEN = regex(r"(\[[^]]*\]|\?)?\*")
@@ -88,6 +124,7 @@ _TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|prope
 # A pattern for many files, which was not written to find one that has secrets.
 _BROAD = regex(r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+\.\*$")
 _MAY_MATCH = "which may match a file with secrets"
+_AMONG = "which may have passwords among other things"
 _VAULTS = frozenset(
     "secrets .secrets credentials .credentials legacy_credentials .env.d .envs private_keys".split()
 )
@@ -123,14 +160,16 @@ def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
         return f"`{word}` is the home directory of another user"
     wild = isinstance(word, Glob)
     said = _said(path, word, use, wild=wild) or _said_of_home(path, word, use, workspace)
-    if said is None:
-        # Only the directory before a wildcard can be resolved.
+    if said is None or is_among_settings(said):
+        # Where it leads may be worse. Only the directory before a wildcard can be resolved.
         written = _joined(word, workspace)
         real = workspace.real(posixpath.dirname(Glob(written).prefix) if wild else written)
+        worse = None
         if real != path:
-            said = _said(real, word, use, wild=False) or _said_of_home(real, word, use, workspace)
-        if said is None and wild and use != "LOOK":
-            said = _said_of_links(written, word, workspace, below=False)
+            worse = _said(real, word, use, wild=False) or _said_of_home(real, word, use, workspace)
+        if worse is None and wild and use != "LOOK":
+            worse = _said_of_links(written, word, workspace, below=False)
+        said = worse or said
     return said
 
 
@@ -163,6 +202,11 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
         if _holds_secrets(each, workspace.home):
             return f"searches everything in {each}, where secrets are kept"
     return None
+
+
+def is_among_settings(said: str) -> bool:
+    """Return whether an objection is only that a file often has passwords among other things."""
+    return said.endswith(_AMONG)
 
 
 def is_only_possible(word: str, said: str) -> bool:
@@ -247,6 +291,8 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     of_system = _system if wild and is_wild(top) else _system_by_first.get(top, ())
     if any(_begins(parts, place, wild=wild) for place in of_system):
         return f"reads {word}, where the system keeps secrets"
+    if use != "LOOK" and _is_closed(parts):
+        return f"reads {word}, which belongs to the system and may hold secrets"
     for start, part in enumerate(parts):
         places = _places if wild and is_wild(part) else _by_first.get(part, ())
         if any(_begins(parts[start:], place, wild=wild) for place in places):
@@ -259,7 +305,9 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if name in _SETTINGS and any(part.endswith(".git") for part in parts[:-1]):
         return f"reads {word}, where secrets are kept"
     if not (wild and is_wild(name)):
-        return f"reads {word}, which may hold secrets" if is_secret_name(name) else None
+        if is_secret_name(name):
+            return f"reads {word}, which may hold secrets"
+        return f"reads {word}, {_AMONG}" if may_hold_secret(name) else None
     # A search over `src/*` sees what a search through `src` sees.
     names = _fixed if _OPEN.match(name) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
@@ -268,7 +316,19 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
         return f"reads {word}, {_MAY_MATCH}"
     if _TELLING_ENDING.match(name) or (is_wild(name[1:]) and any(may_match(name, each) for each in _SAMPLES)):
         return f"reads {word}, {_MAY_MATCH}"
+    among = _settings_fixed if _OPEN.match(name) else SETTINGS
+    if name.strip("*") and any(may_match(name, each) for each in among):
+        return f"reads {word}, {_AMONG}"
     return None
+
+
+def _is_closed(parts: tuple[str, ...]) -> bool:
+    """Return whether a path leads to settings or state of the system that are not known to be readable."""
+    parts = parts[1:] if parts[:2] == ("var", "run") else parts
+    if parts[0] not in ("etc", "run") and parts[:2] != ("var", "lib"):
+        return False
+    depth = 1 if parts[0] in ("etc", "run") else 2
+    return len(parts) > depth and not any(_begins(parts, place, wild=False) for place in _readable)
 
 
 def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, objection_to_home, unlisted
-from errands.judge.programs.places import objection_to_following, objection_to_recursion
+from errands.judge.programs.places import (
+    objection_to_following,
+    objection_to_place,
+    objection_to_recursion,
+)
 from errands.judge.programs.usage import reasons_by_entry
 
 TYPE_CHECKING = False
@@ -30,6 +34,8 @@ def _no_lists_of_options(usage: Usage, workspace: Workspace) -> Reasons:
 def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
         return ask("shows every line of the files that only one side has", "secret")
+    if found_by_name := _in_the_other(usage, workspace):
+        return found_by_name
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
     if not usage.has("-r", "--recursive"):
         # Of two directories it compares the files in them, hidden ones too.
@@ -44,6 +50,26 @@ def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
         found += [objection_to_following(place, workspace) for place in places]
     secret = ask_each(found, "secret")
     return secret or ask("shows the lines that differ in all files, those with secrets too", "option")
+
+
+def _in_the_other(usage: Usage, workspace: Workspace) -> Reasons:
+    """Object to a file that is meant by its directory and another's name: `sdiff config .git`."""
+    places = [*usage.operands, *usage.values("--from-file", "--to-file")]
+    found = (
+        objection_to_place(type(one)(f"{other}/{one.rpartition('/')[2]}"), "READ", workspace)
+        for one in places
+        for other in places
+        if one != other and "-" not in (one, other)
+    )
+    return ask_each(found, "secret")[:1]
+
+
+def _no_charmaps(usage: Usage, workspace: Workspace) -> Reasons:
+    """Refuse the name of a file as a character set, which iconv then reads."""
+    named = usage.values("-f", "--from-code", "-t", "--to-code")
+    return ask_each(
+        (f"`iconv` reads the file {each}" for each in named if "/" in each.partition("//")[0]), "option"
+    )
 
 
 _ENCODE = Program(
@@ -252,11 +278,13 @@ PROGRAMS: dict[str, Entry] = {
         """,
         operands="READ READ",
         refused={"-o --output": "writes a file", "--diff-program": "names a program to run"},
+        check=_in_the_other,
     ),
     "iconv": Program(
         options="-f=TEXT --from-code=TEXT -t=TEXT --to-code=TEXT -l --list -c -s --silent --verbose -V",
         operands="READ...",
         refused={"-o --output": "writes a file"},
+        check=_no_charmaps,
     ),
     "man": Program(
         options="-k --apropos -f --whatis -w --where --path -a --all -s=TEXT -S=TEXT -i -I",

@@ -19,7 +19,12 @@ from __future__ import annotations
 
 from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlisted
 from errands.judge.programs.globs import Glob
-from errands.judge.programs.places import is_inside, is_only_possible, objection_to_place
+from errands.judge.programs.places import (
+    is_among_settings,
+    is_inside,
+    is_only_possible,
+    objection_to_place,
+)
 from errands.model.text.regex import regex
 from errands.model.verdict import Reason
 
@@ -58,6 +63,8 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
         said = objection_to_place(value, kind, workspace)
         if said is None:
             return None
+        if is_among_settings(said):
+            return Reason(text=said, kind="settings")
         # A sandbox shows nothing but the project, whose own files its work may read.
         return Reason(text=said, kind="glob" if is_only_possible(value, said) else "secret")
     if kind == "FORMAT":
