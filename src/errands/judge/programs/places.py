@@ -108,6 +108,7 @@ _KERNEL = """
 
 
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
+_hidden = tuple(place for place in _places if place[0] in (".git", ".docker", ".cargo", ".hg", ".bundle"))
 _system = tuple(tuple(place.split("/")[1:]) for place in _SYSTEM)
 _readable = tuple(tuple(place.split("/")[1:]) for place in _READABLE)
 _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
@@ -377,6 +378,8 @@ def _holds_secrets(path: str, home: str) -> bool:
         return True
     parts = tuple(lowered.split("/")[1:])
     if any(len(parts) < len(place) and place[: len(parts)] == parts for place in _system):
+        return True
+    if any(parts[-size:] == place[:size] for place in _hidden for size in range(1, len(place))):
         return True
     if not is_within(path, home):
         return False

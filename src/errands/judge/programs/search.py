@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from errands.judge.programs.entry import Program, ask, ask_each
@@ -48,6 +49,24 @@ _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
 # Endings, and types of ripgrep, of files of which some often have secrets.
 _TELLING = re.compile(r"json\w*|ya?ml|toml|ini|xml|conf|config|cfg|plist|properties|php")
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
+# What secrets are called, and how they look; a search for it through everything finds the secrets.
+_SOUGHT = re.compile(
+    r"passw|passphrase|secret|token|credential|(api|access|private|signing)[-_. ]?\\?.?[-_ ]?key|_key\b|\bkey=|db_pass"
+    r"|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|sk[-_]|hooks\.slack|bearer|_auth",
+    re.IGNORECASE,
+)
+_VALUES = (
+    "AKIA7Q2ZVX4K9WJ3QZ5B",
+    "ghp_q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9",
+    "sk-q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7",
+    "AAAAB3NzaC1yc2EAAAADAQABAAABgQC7q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9K",
+)
+# Directories of code and texts, where such words are names and not values.
+_CODE = frozenset(
+    """src lib libs app apps test tests spec specs doc docs packages pkg cmd internal include examples scripts
+    crates modules components pages api core server client frontend backend web ui cli tools bench benches
+    node_modules vendor site-packages dist build target migrations templates public static assets""".split()
+)
 _WIDEST = 20  # lines of context that still show a place and not a file
 
 
@@ -58,7 +77,8 @@ def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     places = _files(usage, _PATTERNS)
     everything = () if _are_narrow(chosen) else copies_all(usage)
     followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
-    return _secret_choice(chosen) or everything or followed or _everything_below(places, workspace)
+    sought = () if _are_narrow(chosen) else _seeks_secrets(usage, places, workspace)
+    return _secret_choice(chosen) or everything or followed or _everything_below(places, workspace) or sought
 
 
 def _rg(usage: Usage, workspace: Workspace) -> Reasons:
@@ -74,7 +94,8 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     is_open = usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
-    return secret or hidden or followed or _everything_below(places, workspace)
+    sought = _seeks_secrets(usage, places, workspace) if is_open and not chosen else ()
+    return secret or hidden or followed or _everything_below(places, workspace) or sought
 
 
 def _has_open_glob(usage: Usage) -> bool:
@@ -121,9 +142,7 @@ def _secret_choice(patterns: Sequence[str]) -> Reasons:
 
 def copies_all(usage: Usage) -> Reasons:
     """Object to a search that shows nearly every line of what it searches."""
-    # To ripgrep `-L` means to follow links; `--json` prints the lines, whatever else is asked for.
-    names_only = usage.has(*_NO_LINES, "--name-only", "--silent") or (usage.has("-L") and usage.name != "rg")
-    if names_only and not usage.has("--json"):
+    if _shows_no_lines(usage):
         return ()
     patterns = usage.values("-e", "--regexp") or usage.operands[:1]
     dialects = _dialects(usage)
@@ -141,6 +160,31 @@ def copies_all(usage: Usage) -> Reasons:
     ):
         return ask("may show every line of every file, hidden ones too", "secret")
     return ()
+
+
+def _shows_no_lines(usage: Usage) -> bool:
+    # To ripgrep `-L` means to follow links; `--json` prints the lines, whatever else is asked for.
+    names_only = usage.has(*_NO_LINES, "--name-only", "--silent") or (usage.has("-L") and usage.name != "rg")
+    return names_only and not usage.has("--json")
+
+
+def _seeks_secrets(usage: Usage, places: Sequence[str], workspace: Workspace) -> Reasons:
+    """Object to a search for secrets in directories that have more than code, hidden files included."""
+    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
+    if _shows_no_lines(usage) or all(_is_code(place, workspace) for place in places or ["."]):
+        return ()
+    for pattern in patterns:
+        is_value = len(pattern) > 3 and any(matches(pattern, each, _VALUES) for each in _dialects(usage))
+        if is_value or _SOUGHT.search(pattern):
+            return ask(f"looks for secrets in every file: {pattern}", "settings")
+    return ()
+
+
+def _is_code(place: str, workspace: Workspace) -> bool:
+    project = workspace.project.rstrip("/") + "/"
+    path = posixpath.normpath(posixpath.join(workspace.cwd, place))
+    inside = path.removeprefix(project)
+    return inside != path and (inside.partition("/")[0] in _CODE or _ENDING.search(inside) is not None)
 
 
 def _dialects(usage: Usage) -> list[Dialect]:
