@@ -33,7 +33,7 @@ def _lists(usage: Usage, workspace: Workspace) -> Reasons:
 
 _TAR = Program(
     options="""
-    -t --list -f=READ --file=READ -v --verbose -z --gzip --gunzip -j --bzip2 -J --xz --zstd --lzma
+    -t --list -f=LIST --file=LIST -v --verbose -z --gzip --gunzip -j --bzip2 -J --xz --zstd --lzma
     --exclude=PATTERN --wildcards --no-wildcards --force-local --full-time --utc --numeric-owner -R
     --block-number --strip-components=NUMBER --totals --quoting-style=TEXT --show-transformed-names
     -a --auto-compress
@@ -93,14 +93,14 @@ PROGRAMS: dict[str, Entry] = {
     "tar": _tar,
     "unzip": Program(
         options="-l -v -t -q -z -Z -1",
-        operands="READ TEXT...",
+        operands="LIST TEXT...",
         # After the archive a word with a dash is the name of a member.
         permutes=False,
         check=_only_with("-l", "-v", "-t", "-z", "-Z", otherwise="extracts files"),
         helps=False,
     ),
     "zipinfo": Program(
-        options="-1 -2 -s -m -l -v -h -t -z -T", operands="READ TEXT...", permutes=False, helps=False
+        options="-1 -2 -s -m -l -v -h -t -z -T", operands="LIST TEXT...", permutes=False, helps=False
     ),
     "gzip": _UNPACK,
     "gunzip": _UNPACK,

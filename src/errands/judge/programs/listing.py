@@ -51,7 +51,7 @@ _LS = Program(
 _CHECKSUM_OPTIONS = """
 -b --binary -c --check --tag -t --text -z --zero --ignore-missing --quiet --status --strict -w --warn
 """
-_CHECKSUM = Program(options=_CHECKSUM_OPTIONS, operands="SEARCH...")
+_CHECKSUM = Program(options=_CHECKSUM_OPTIONS, operands="SUM...")
 
 _TREE = Program(
     options="""
@@ -167,21 +167,21 @@ PROGRAMS: dict[str, Entry] = {
     "sha256sum": _CHECKSUM,
     "sha384sum": _CHECKSUM,
     "sha512sum": _CHECKSUM,
-    "b2sum": Program(options=_CHECKSUM_OPTIONS + "-l=NUMBER --length=NUMBER", operands="SEARCH..."),
+    "b2sum": Program(options=_CHECKSUM_OPTIONS + "-l=NUMBER --length=NUMBER", operands="SUM..."),
     "cksum": Program(
         options="""
         -a=TEXT --algorithm=TEXT -c --check -l=NUMBER --length=NUMBER --tag --untagged -z --zero
         --ignore-missing --quiet --status --strict -w --warn --debug --base64 --raw
         """,
-        operands="SEARCH...",
+        operands="SUM...",
     ),
-    "sum": Program(options="-r -s --sysv", operands="SEARCH..."),
+    "sum": Program(options="-r -s --sysv", operands="SUM..."),
     "shasum": Program(
         options="""
         -a=NUMBER --algorithm=NUMBER -b --binary -c --check -t --text -q --quiet -s -w --warn -U -0 --tag
         --strict --status --ignore-missing
         """,
-        operands="SEARCH...",
+        operands="SUM...",
     ),
-    "md5": Program(options="-q -r -s=TEXT", operands="SEARCH...", helps=False),
+    "md5": Program(options="-q -r -s=TEXT", operands="SUM...", helps=False),
 }

@@ -115,11 +115,15 @@ _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
 
 # What to compare a wildcard with: one in the middle of a name, and one at its beginning.
 _anchored = tuple(name for name in (*NAMES, *TELLING) if name[0] != "*" or not is_wild(name[1:]))
+_settings_anchored = tuple(name for name in SETTINGS if name[0] != "*" or not is_wild(name[1:]))
 _fixed = tuple(name for name in NAMES if not is_wild(name[1:]))
+_spelled = _fixed + tuple(name for name in TELLING if not is_wild(name))
 _settings_fixed = tuple(name for name in SETTINGS if name.startswith("*.") and not is_wild(name[1:]))
 _BRACES = regex(r"(?s)(.*?)\{(.*)\}(.*)")
 # A beginning that says nothing about the name.
 _OPEN = regex(r"(\[[^]]*\]|\?)?\*")
+# A pattern that only says how names end: `*.py`.
+_ENDING = regex(r"(?:\[[^]]*\]|\?)?\*+(?:\.[\w*?]+)*$")
 # All files of a kind among which there are often some with secrets: `*.yml`, `config.*`.
 _TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|properties|php)$|[^.*?\[]*\.\*$")
 # A pattern for many files, which was not written to find one that has secrets.
@@ -137,6 +141,7 @@ _WILDCARDS = regex(r"[*?]")
 _SAMPLES = tuple(
     f"\0.{ending}" for ending in "json yml yaml toml ini xml conf config plist properties php".split()
 )
+_CLOSED_AT_HOME = ("/.", "/library/", "/snap/")
 _HOME = regex(r"/(home|Users)/[^/]+/")
 
 
@@ -229,11 +234,18 @@ def may_name_secret(pattern: str) -> bool:
     name = pattern.replace("\\", "").casefold().rpartition("/")[2]
     if not is_wild(name):
         return is_secret_name(name)
-    names = _fixed if _OPEN.match(name) else _anchored
+    names = _names_like(name)
     return name.strip("*") != "" and (
         any(may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in names)
         or _says_secret(name)
     )
+
+
+def _names_like(pattern: str) -> tuple[str, ...]:
+    """Return the names of secrets to compare a pattern with: the less it says, the fewer it is meant for."""
+    if not _OPEN.match(pattern):
+        return _anchored
+    return _fixed if _ENDING.match(pattern) else _spelled
 
 
 def _says_secret(pattern: str) -> bool:
@@ -310,14 +322,14 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
             return f"reads {word}, which may hold secrets"
         return f"reads {word}, {_AMONG}" if may_hold_secret(name) else None
     # A search over `src/*` sees what a search through `src` sees.
-    names = _fixed if _OPEN.match(name) else _anchored
+    names = _names_like(name)
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, {_MAY_MATCH}"
     if _says_secret(name):
         return f"reads {word}, {_MAY_MATCH}"
     if _TELLING_ENDING.match(name) or (is_wild(name[1:]) and any(may_match(name, each) for each in _SAMPLES)):
         return f"reads {word}, {_MAY_MATCH}"
-    among = _settings_fixed if _OPEN.match(name) else SETTINGS
+    among = _settings_fixed if _OPEN.match(name) else _settings_anchored
     if name.strip("*") and any(may_match(name, each) for each in among):
         return f"reads {word}, {_AMONG}"
     return None
@@ -339,7 +351,7 @@ def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bo
 
 
 def _said_of_home(path: str, word: str, use: str, workspace: Workspace) -> str | None:
-    """Object to hidden files in a home directory, where programs keep their secrets."""
+    """Object to what programs keep in a home directory, in hidden files most often."""
     if use == "LOOK" or is_within(path, workspace.project):
         return None
     homes = (workspace.home, workspace.real(workspace.home), "/root")
@@ -347,11 +359,11 @@ def _said_of_home(path: str, word: str, use: str, workspace: Workspace) -> str |
     if inside is None:
         found = _HOME.match(path)
         inside = path[found.end() - 1 :] if found else ""
-    if not inside.startswith("/."):
+    if not inside.casefold().startswith(_CLOSED_AT_HOME):
         return None
     if any(is_within(inside, f"/{name}") for name in _HIDDEN):
         return None
-    return f"reads {word}, which is hidden in a home directory"
+    return f"reads {word}, where programs keep their data in a home directory"
 
 
 def _said_of_kernel(parts: tuple[str, ...], word: str, *, wild: bool) -> str | None:

@@ -156,7 +156,7 @@ PROGRAMS: dict[str, Entry] = {
         options="""
         -c --bytes -m --chars -l --lines -L --max-line-length -w --words --total=auto|always|only|never
         """,
-        operands="SEARCH...",
+        operands="SUM...",
         refused={"--files0-from": "reads file names from a file and prints the missing ones"},
     ),
     "od": Program(

@@ -51,8 +51,9 @@ _TELLING = re.compile(r"json\w*|ya?ml|toml|ini|xml|conf|config|cfg|plist|propert
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
 # What secrets are called, and how they look; a search for it through everything finds the secrets.
 _SOUGHT = re.compile(
-    r"passw|passphrase|secret|token|credential|(api|access|private|signing)[-_. ]?\\?.?[-_ ]?key|_key\b|\bkey=|db_pass"
-    r"|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|sk[-_]|hooks\.slack|bearer|_auth",
+    r"passw|passphrase|secret|token|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
+    r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|sk[-_]|hooks\.slack|bearer"
+    r"|_auth",
     re.IGNORECASE,
 )
 _VALUES = (
@@ -72,7 +73,9 @@ _WIDEST = 20  # lines of context that still show a place and not a file
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     if not (usage.has("-r", "--recursive", *_FOLLOWS) or "recurse" in usage.values("-d", "--directories")):
-        return copies_all(usage) if _has_open_glob(usage) else ()
+        if not _has_open_glob(usage):
+            return ()
+        return copies_all(usage) or _seeks_secrets(usage, _files(usage, _PATTERNS), workspace)
     chosen = usage.values("--include")
     places = _files(usage, _PATTERNS)
     everything = () if _are_narrow(chosen) else copies_all(usage)

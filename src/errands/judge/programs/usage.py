@@ -11,6 +11,7 @@ KEY                   what git sorts or groups by; a signature is checked by a p
 a|b|c                 one of these words (or NUMBER|a: a number or a word)
 READ                  a file whose content is shown
 SEARCH                a file or directory whose content is searched
+SUM LIST              the same, of which only numbers are shown; an archive whose names are listed
 LOOK                  a file or directory of which only names, sizes and dates are shown
 INSIDE                a file or directory inside the project
 """
@@ -40,6 +41,7 @@ _SIGNATURE = regex(r"%[-+ ]?G|%\(\*?signature")
 _SIGNATURE_KEY = regex(rf"(?s).*(?:{_SIGNATURE.pattern}|signature)")
 # Formats built into git; any other name comes from the configuration.
 _FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
+_USES = {"READ": "READ", "LIST": "READ", "SEARCH": "SEARCH", "SUM": "SEARCH", "LOOK": "LOOK"}
 _FREE = frozenset({"TEXT", "PATTERN"})
 # A zone in a date that is not the name of one of the system's.
 _ZONE_FILE = regex(r'(?s).*TZ="(?:[^"]*\.\.|:?[^A-Za-z0-9:<+-]|:[^A-Za-z])')
@@ -59,12 +61,12 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
     """Return what speaks against a value of this kind."""
     if kind in _FREE:
         return None
-    if kind in ("READ", "SEARCH", "LOOK"):
-        said = objection_to_place(value, kind, workspace)
+    if use := _USES.get(kind):
+        said = objection_to_place(value, use, workspace)
         if said is None:
             return None
         if is_among_settings(said):
-            return Reason(text=said, kind="settings")
+            return None if use != kind else Reason(text=said, kind="settings")
         # A sandbox shows nothing but the project, whose own files its work may read.
         return Reason(text=said, kind="glob" if is_only_possible(value, said) else "secret")
     if kind == "FORMAT":

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 # Directories and files that hold secrets wherever they are; a slash separates consecutive names.
 ANYWHERE = """
-.idea/webservers.xml .idea/deployment.xml app/etc/local.xml .acme.sh .jupyter .neptune .purple .dbt .mutt
-.age .prefect/profiles.toml .ipython/profile_default/history.sqlite .hex .wandb .ssh .aws .azure .gnupg
-.kube .password-store .mozilla .thunderbird .claude .codex .gemini .oci .chef .putty .config/gh
-.config/glab-cli .config/gcloud .config/hub .config/op .config/doctl .config/rclone .config/git/credentials
-.config/google-chrome .config/chromium .config/bravesoftware .config/microsoft-edge .config/sops .config/age
-.config/containers/auth.json .config/configstore .config/errands .config/opencode .config/heroku
-.config/netlify .config/fish/fish_variables .config/filezilla .config/1password .config/bitwarden*
-.config/keepassxc .config/pypoetry .local/state/errands .local/share/keyrings .local/share/kwalletd
-.local/share/opencode .local/share/fish .local/share/errands .docker/config.json .docker/contexts
-.cargo/credentials* .gem/credentials .m2/settings*.xml .gradle/gradle.properties .composer/auth.json
-.terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials* .git/config.worktree
-.git-crypt library/keychains library/cookies library/safari library/messages library/mail
-library/application?support/google library/application?support/firefox
+windows/system32/config .idea/webservers.xml .idea/deployment.xml app/etc/local.xml .acme.sh .jupyter
+.neptune .purple .dbt .mutt .age .prefect/profiles.toml .ipython/profile_default/history.sqlite .hex .wandb
+.ssh .aws .azure .gnupg .kube .password-store .mozilla .thunderbird .claude .codex .gemini .oci .chef .putty
+.config/gh .config/glab-cli .config/gcloud .config/hub .config/op .config/doctl .config/rclone
+.config/git/credentials .config/google-chrome .config/chromium .config/bravesoftware .config/microsoft-edge
+.config/sops .config/age .config/containers/auth.json .config/configstore .config/errands .config/opencode
+.config/heroku .config/netlify .config/fish/fish_variables .config/filezilla .config/1password
+.config/bitwarden* .config/keepassxc .config/pypoetry .local/state/errands .local/share/keyrings
+.local/share/kwalletd .local/share/opencode .local/share/fish .local/share/errands .docker/config.json
+.docker/contexts .cargo/credentials* .gem/credentials .m2/settings*.xml .gradle/gradle.properties
+.composer/auth.json .terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials*
+.git/config.worktree .git-crypt library/keychains library/cookies library/safari library/messages
+library/mail library/application?support/google library/application?support/firefox
 library/application?support/bravesoftware snap/firefox .jupyter/runtime .databricks .snowflake .anthropic
 .openai .copilot .continue .aider .cursor/mcp.json .vscode/mcp.json .config/claude .config/github-copilot
 .config/pip .config/hcloud .config/scw .config/stripe .config/ngrok .config/.wrangler .config/turso .pulumi
@@ -101,20 +101,21 @@ hex.config jupyter_*config.json profiles.yml clearml.conf vault ansible-vault* n
 cloudflare.ini digitalocean.ini acme.json settings-security.xml configuration.php wp-config* database.*.y*ml
 database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli pass pw htdigest password.md passwords.md
 password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *-shadow *_shadow
-.sftpconfig.json .remote-sync.json *_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
+.sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
 """.split()
 
 # Names under which passwords are often kept among ordinary settings and data.
 SETTINGS = """
-gradle.properties local.properties settings.xml web.config web.*.config app.config context.xml server.xml
-persistence.xml hibernate.cfg.xml jdbc.properties db.properties datasource*.properties datasources.xml
-database.ini database.json database.php settings.php settings.*.php ormconfig.json launchsettings.json
-airflow.cfg superset_config.py webserver_config.py jupyter_*config.py settings_local.py secret_settings.py
-redis.conf rabbitmq.conf sentinel.conf users.acl elasticsearch.yml kibana.yml grafana.ini telegraf.conf
-alertmanager.yml newrelic.yml newrelic.ini datadog.yaml inventory.ini hosts.ini ansible.cfg knife.rb
-backend.hcl bunfig.toml hcloud.toml vpn.conf snmp.conf snmpd.conf ldap.conf smtp.* swanctl.conf aws.json
-gcloud.json azure.json s3.json client_id.json key.json keys.json keys.y*ml seed.txt *-auth.json *-auth.y*ml
-account.conf pat.txt webhook*.txt *-webhook.txt twilio.json dump.sql dump*.sql *dump.sql *backup*.sql db.sql
+*.tar *.tar.* *.tgz *.tbz *.txz *.zip *.7z *.rar *.cpio *.har *.pcap *.pcapng *.mbox *.eml *.pst *.ldif
+*.dump gradle.properties local.properties settings.xml web.config web.*.config app.config context.xml
+server.xml persistence.xml hibernate.cfg.xml jdbc.properties db.properties datasource*.properties
+datasources.xml database.ini database.json database.php settings.php settings.*.php ormconfig.json
+launchsettings.json airflow.cfg superset_config.py webserver_config.py jupyter_*config.py settings_local.py
+secret_settings.py redis.conf rabbitmq.conf sentinel.conf users.acl elasticsearch.yml kibana.yml grafana.ini
+telegraf.conf alertmanager.yml newrelic.yml newrelic.ini datadog.yaml inventory.ini hosts.ini ansible.cfg
+knife.rb backend.hcl bunfig.toml hcloud.toml vpn.conf snmp.conf snmpd.conf ldap.conf smtp.* swanctl.conf
+aws.json gcloud.json azure.json s3.json client_id.json key.json keys.json keys.y*ml seed.txt *-auth.json
+*-auth.y*ml account.conf pat.txt webhook*.txt twilio.json dump.sql dump*.sql *dump.sql *backup*.sql db.sql
 users.sql *.sql.gz *.sql.bak *.sqlite *.sqlite3 *.db *.mdb *.hprof *.dmp *.core core.[0-9]* env.sh env.list
 env.json env.js env.ts *.age aws.y*ml s3.y*ml amazon_s3.y*ml stripe.y*ml ldap.y*ml mail.y*ml redis.y*ml
 storage.y*ml tokens.y*ml session.json account.json accounts.xml .rdata ecosystem.config.js
@@ -139,7 +140,10 @@ _SWAPPED = regex(r"^\..*\.sw[nop]$")
 # Names that say what is in them, with the ending of a file of data or without one: `db-password.txt`,
 # `app-secrets.yml`, `jwt_secret`. What seals a secret, or is about changing one, holds none.
 _SAYING = regex(r"pass|secret|cred|token|key")
-_DATA = r"(\.(json|toml|ya?ml|ini|xml|txt|csv|conf|cfg|config|properties|db|sqlite3?|sql|dat|bin))?"
+_DATA = (
+    r"(\.(json|toml|ya?ml|ini|xml|txt|csv|conf|cfg|config|properties|db|sqlite3?|sql|dat|bin|docx?|xlsx?|od[st]"
+    r"|pdf|rtf))?"
+)
 _SECRET = r"(passwords?|passwd|passphrase|secrets?|credentials?|creds)"
 _STAGE = r"([._-](prod\w*|dev\w*|stag\w*|live|local|enc|dec))*"
 _NAMED = regex(
