@@ -97,7 +97,7 @@ OPEN = listed("""
     /usr/share/dict/words
     ~/notes.txt
     ~/.bashrc
-    ~/.cache/x/y
+    ~/.cache/pip/y
     /home/alice/notes.txt
     src/secrets/store.py
     ../other/README.md
