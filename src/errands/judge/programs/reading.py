@@ -39,7 +39,7 @@ def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
     if not usage.has("-r", "--recursive"):
         # Of two directories it compares the files in them, hidden ones too.
-        directories = [place for place in places if workspace.is_directory(place)]
+        directories = [place for place in places if place in (".", "..") or workspace.is_directory(place)]
         if len(directories) < 2 or usage.has("-q", "--brief"):
             return ()
         return ask(f"shows the lines that differ in all files of {directories[0]}", "option")

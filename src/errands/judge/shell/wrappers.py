@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from errands.judge.programs.globs import may_match_plain
 from errands.judge.programs.places import may_name_secret
 from errands.judge.shell.grammar import Step, Word
 from errands.judge.shell.scripts import OTHER_SHELLS, SHELLS
@@ -270,6 +271,8 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
 
 # Stands for every hidden file with secrets.
 _SECRET = ".env"
+# The settings of a repository, which are found in `.git` below any directory.
+_SETTINGS = "config"
 _FOLLOWING_LINKS = frozenset(("-L", "-H", "-follow"))
 _ACTIONS = frozenset((*_EXECS, *"-print -print0 -printf -ls -fls -fprint -fprint0 -fprintf".split()))
 
@@ -284,7 +287,9 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
             starts.append(text)
     wanted, plain = _wanted(finding[1 + len(starts) :])
     # Unlike those of a shell, the wildcards of find match a leading dot.
-    is_open = any(each == "*" or may_name_secret(each) for each in wanted)
+    is_open = any(
+        each == "*" or may_name_secret(each) or may_match_plain(_SETTINGS, each.casefold()) for each in wanted
+    )
     names = [*wanted, *([_SECRET] if is_open else [])]
     # Without `-type f`, find passes on the names of links, which the command follows.
     recursive = "-r" if plain and not _FOLLOWING_LINKS.intersection(finding) else "-R"
