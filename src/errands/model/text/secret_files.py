@@ -41,27 +41,28 @@ sites/default/settings.php .hg/hgrc .git/annex/creds appdata/roaming appdata/loc
 
 # Names of single files that hold secrets.
 NAMES = """
-.env .env.* *.env .envrc .envrc.* .env-* .env_* .env.local .env.production .env.prod .env.staging
-.env.development .env.dev .env.test .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf .npmrc
-.pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token .vault_pass* .vault-pass*
-.boto .s3cfg .htpasswd htpasswd .databrickscfg .tfrc .terraformrc .flaskenv id_rsa id_dsa id_ecdsa
-id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_ed25519 *.pem *.key *.p12 *.pfx *.p8
-*.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg *.pgp *.agekey *.keytab *.ovpn *.keychain *.keychain-db
-*.jceks *.bcfks *.der *.asc secring.* kubeconfig *.kubeconfig kubeconfig.* .credentials .credentials.*
-*.credentials .secret .secrets .secret.* .secrets.* *.secret *.secrets .token .tokens *.token .*_token
-authorized_keys known_hosts *.passwd .passwd .password shadow gshadow master.passwd sudoers *.tfstate
-*.tfstate.* *.tfvars .*_history .*history *_history .history .lesshst .viminfo .xauthority .iceauthority
-*.rdp .dev.vars .dev.vars.* .prod.vars .condarc .sentryclirc .msmtprc .fetchmailrc .muttrc .mailrc
-.smbcredentials .hgrc .curlrc .wgetrc .lftprc errands.db errands.db-wal errands.db-shm krb5cc_* *.ccache
-ssh_host_*_key deploy_key* *_deploy_key private_key private-key private_key.* private-key.* privatekey
-privatekey.* *.privkey *.priv .creds .creds.* .secret_key .renviron .passwd-s3fs .ftpconfig .erlang.cookie
-netrc .mbsyncrc .offlineimaprc .getmailrc msmtprc .yarnrc s3cfg .s3cfg-* *.keyring *.psafe3 *.kwallet *.psk
-*.tfplan tfplan *.htpasswd htpasswd.* *kubeconfig kubeconfig-* *.kubeconfig.* kube.config talosconfig
-vault_pass* vault-pass* *kubeconfig.y*ml kubeconfig_* kube_config* kube-config *.rkestate .environment
-.dotenv .*-env .histfile .bash_history-* .pg_service.conf .cqlshrc .credentials_* .esmtprc .neomuttrc
-.notmuch-config .ftppass .pass .pw .cookie .cookies *.cookie *.pass *_pass *-pass *passwd *.cred *.creds
-*.tfrc *.netrc .netrc-* *.nmconnection *.hive *.dit *.1pux *.1pif *.private *_private *.opvault
-*.wpa_supplicant .linode-cli .flyrc .comet.config .clearml.conf .smb .cifs .htdigest .ansible_vault*
+.env* *.pw *.pwd *.rsa .auth .auth.* .env .env.* *.env .envrc .envrc.* .env-* .env_* .env.local
+.env.production .env.prod .env.staging .env.development .env.dev .env.test .netrc _netrc .authinfo
+.authinfo.* .pgpass .my.cnf .mylogin.cnf .npmrc .pypirc .git-credentials .gitcookies .dockercfg
+.dockerconfigjson .vault-token .vault_pass* .vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg
+.tfrc .terraformrc .flaskenv id_rsa id_dsa id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa
+*_dsa *_ecdsa *_ed25519 *.pem *.key *.p12 *.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg
+*.pgp *.agekey *.keytab *.ovpn *.keychain *.keychain-db *.jceks *.bcfks *.der *.asc secring.* kubeconfig
+*.kubeconfig kubeconfig.* .credentials .credentials.* *.credentials .secret .secrets .secret.* .secrets.*
+*.secret *.secrets .token .tokens *.token .*_token authorized_keys known_hosts *.passwd .passwd .password
+shadow gshadow master.passwd sudoers *.tfstate *.tfstate.* *.tfvars .*_history .*history *_history .history
+.lesshst .viminfo .xauthority .iceauthority *.rdp .dev.vars .dev.vars.* .prod.vars .condarc .sentryclirc
+.msmtprc .fetchmailrc .muttrc .mailrc .smbcredentials .hgrc .curlrc .wgetrc .lftprc errands.db
+errands.db-wal errands.db-shm krb5cc_* *.ccache ssh_host_*_key deploy_key* *_deploy_key private_key
+private-key private_key.* private-key.* privatekey privatekey.* *.privkey *.priv .creds .creds.* .secret_key
+.renviron .passwd-s3fs .ftpconfig .erlang.cookie netrc .mbsyncrc .offlineimaprc .getmailrc msmtprc .yarnrc
+s3cfg .s3cfg-* *.keyring *.psafe3 *.kwallet *.psk *.tfplan tfplan *.htpasswd htpasswd.* *kubeconfig
+kubeconfig-* *.kubeconfig.* kube.config talosconfig vault_pass* vault-pass* *kubeconfig.y*ml kubeconfig_*
+kube_config* kube-config *.rkestate .environment .dotenv .*-env .histfile .bash_history-* .pg_service.conf
+.cqlshrc .credentials_* .esmtprc .neomuttrc .notmuch-config .ftppass .pass .pw .cookie .cookies *.cookie
+*.pass *_pass *-pass *passwd *.cred *.creds *.tfrc *.netrc .netrc-* *.nmconnection *.hive *.dit *.1pux
+*.1pif *.private *_private *.opvault *.wpa_supplicant .linode-cli .flyrc .comet.config .clearml.conf .smb
+.cifs .htdigest .ansible_vault*
 """.split()
 
 # Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
@@ -97,9 +98,9 @@ wireguard*.conf wpa_supplicant*.conf eduroam*.conf sssd.conf psk.txt auth.txt *a
 openvpn-auth.txt sasldb2 bitwarden_export* lastpass*.csv keepass*.xml utc--* 2fa*.txt otp.txt totp*.txt
 recovery.txt key.txt keys.txt cert9.db formhistory.sqlite places.sqlite login?data* cookiejar cookies.jar
 cookie.jar token.pkl azureprofile.json azureauth.* msal_token_cache.* publishprofile.xml terraform.rc
-hex.config jupyter_*config.json profiles.yml clearml.conf vault ansible-vault* ntds.dit lsass.* shadow.txt
+hex.config jupyter_*config.json profiles.yml clearml.conf ansible-vault* ntds.dit lsass.* shadow.txt
 cloudflare.ini digitalocean.ini acme.json settings-security.xml configuration.php wp-config* database.*.y*ml
-database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli pass pw htdigest password.md passwords.md
+database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli htdigest password.md passwords.md
 password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *-shadow *_shadow
 .sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
 """.split()
@@ -132,7 +133,8 @@ mcp.json.example database.yml.example appsettings.example.json wp-config-sample.
 
 # What is added to the name of a copy, packed or encoded ones included.
 _BACKUP = regex(
-    r"(~|#|-|\.(bak|bkp|backup|orig|old|prev|save|copy|tmp|rej|sw[nop]|\d[\d-]*|(dpkg|ucf)-\w+|rpm(save|new|orig)"
+    r"(~|#|-| ?-? ?\(?copy\)?| \(\d+\)|\.(bak|bkp|backup|orig|old|prev|save|copy"
+    r"|tmp|rej|sw[nop]|\d[\d-]*|(dpkg|ucf)-\w+|rpm(save|new|orig)"
     r"|gz|bz2|xz|zst|lz4|zip|tgz|tar|7z|b64|base64|hex|enc|dec))+$"
 )
 _EDITED = regex(r"\.?#")
@@ -142,7 +144,7 @@ _SWAPPED = regex(r"^\..*\.sw[nop]$")
 _SAYING = regex(r"pass|secret|cred|token|key")
 _DATA = (
     r"(\.(json|toml|ya?ml|ini|xml|txt|csv|conf|cfg|config|properties|db|sqlite3?|sql|dat|bin|docx?|xlsx?|od[st]"
-    r"|pdf|rtf))?"
+    r"|pdf|rtf|plist|xcconfig))?"
 )
 _SECRET = r"(passwords?|passwd|passphrase|secrets?|credentials?|creds)"
 _STAGE = r"([._-](prod\w*|dev\w*|stag\w*|live|local|enc|dec))*"
@@ -169,6 +171,11 @@ _settings: list[Pattern[str]] = []  # the settings, as one expression
 _SPECIFIC = regex(
     r"(.*[._-])?(prod|production|live|staging|local|private)"
     r"\.(json|ya?ml|toml|ini|conf|cfg|config|properties|xml|php|txt)"
+    # Lists that people keep, and single values.
+    r"|(?!pub).*(pass|pwd|pw|secret|keypair|wallet|logins?|[_-]pat|keys?|webhook|vault|accounts?|bearer|pins?|wifi|auth"
+    r"|aws|gcp|bank|ssn|cards?|pwlist|passlist)\.(txt|lst|csv|hex|dat|ini|cfg|conf)"
+    r"|(.*[._-])?(keys?|auth|vault|wallet|gcp|google-play)\.(json|ya?ml|plist|gradle|properties)"
+    r"|(.*[._-])?(pat|pwd|pw|pass|dbpass\w*|keypair|nodekey|jwtsecret|wallet|vault|webhook)"
 )
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 
@@ -191,7 +198,9 @@ def may_hold_secret(name: str) -> bool:
         from fnmatch import translate
 
         _settings.append(re.compile("|".join(map(translate, SETTINGS))))
-    return _settings[0].match(name) is not None or _SPECIFIC.fullmatch(name) is not None
+    return any(
+        _settings[0].match(each) or _SPECIFIC.fullmatch(each) for each in (name, _BACKUP.sub("", name))
+    )
 
 
 def _holds_secret(name: str) -> bool:
