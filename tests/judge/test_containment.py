@@ -35,7 +35,7 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "while read l; do echo $l; done < list", "cat > f.py <<'X'\nprint(1)\nX",
         "echo $(git rev-parse HEAD)", "(cd sub; make)", "make && ./app || echo failed", "unknown-tool --fast",
         "make 2>/dev/null", "env -u FOO python x.py", "rsync -a src/ build/src/", "python3 -m venv .venv",
-        "python3 -m pip list", "uv pip list", "echo $EDITOR", "openssl dgst -sha256 x", "bazel test //src:all",
+        "python3 -m pip list", "uv pip list", "echo $USER", "openssl dgst -sha256 x", "bazel test //src:all",
         "go mod graph", "PY=.venv/bin/python; $PY -m pytest", "sed -i '/^#/d' x",
         "grep -rl /api/v1 src | python x.py",
         "source ~/.nvm/nvm.sh && npm test", "PATH=$HOME/.cargo/bin:$PATH cargo test", "helm lint chart",
