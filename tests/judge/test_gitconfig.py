@@ -84,6 +84,10 @@ def test_an_alias_is_a_danger_only_when_it_runs_a_shell() -> None:
     assert danger(Setting(section="alias", middle="", key="x", value="status -s")) is None
 
 
+def test_an_alias_of_a_command_that_git_gave_up_is_a_danger() -> None:
+    assert danger(Setting(section="alias", middle="", key="whatchanged", value="push --force"))
+
+
 @pytest.mark.parametrize("value", ["%h %G?", "%+GK", "format:%-G?", "% GS"])
 def test_a_format_that_checks_signatures_is_a_danger(value: str) -> None:
     assert danger(Setting(section="format", middle="", key="pretty", value=value))

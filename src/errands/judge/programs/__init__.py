@@ -55,13 +55,14 @@ FAMILIES = {
 }
 
 # Programs of which only these single words are accepted. Missing are those that load code or fetch something
-# even to print their version: cargo, go, yarn, pnpm, composer, tox, flake8, pylint, terraform; gcloud writes.
+# even to print their version: cargo, go, yarn, pnpm, composer, tox, flake8, pylint, terraform, julia,
+# elixir; gcloud writes.
 VERSIONS = {
     name: frozenset(words.split())
     for names, words in {
         "node deno bun": "--version -v",
         "npm npx": "--version -v",
-        "ruby gem php perl lua luajit julia elixir": "--version -v",
+        "ruby gem php perl lua luajit": "--version -v",
         # With `-v` these run what they read, or a file of that name.
         "ghc swift Rscript R": "--version",
         "java javac": "--version -version",

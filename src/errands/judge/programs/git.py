@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 
 from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 from errands.judge.programs.git_options import (
@@ -17,17 +16,10 @@ from errands.judge.programs.git_options import (
     REFUSED,
     SETTINGS,
 )
+from errands.judge.programs.git_shown import compares, describes, searches, shows
 from errands.judge.programs.globs import Glob
-from errands.judge.programs.places import (
-    is_inside,
-    is_only_possible,
-    may_name_secret,
-    objection_to_place,
-    objection_to_recursion,
-)
-from errands.judge.programs.search import copies_all
+from errands.judge.programs.places import is_inside
 from errands.judge.programs.usage import reasons_by_entry
-from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,67 +82,7 @@ def _elsewhere(directory: str, workspace: Workspace) -> Workspace | None:
     return there if is_ours else None
 
 
-# What the tables cannot express: which files a subcommand shows, when an operand changes something.
-
-
-def _shows(use: str, *, skip: int = 0) -> Check:
-    """Return a check of the files, and of each `revision:file`, whose content is shown."""
-
-    def check(usage: Usage, workspace: Workspace) -> Reasons:
-        # `-L 1,5:file` follows lines of a file.
-        traced = [value.rpartition(":")[2] for value in usage.values("-L") if ":" in value]
-        found = (_objection_to_operand(word, use, workspace) for word in (*usage.operands[skip:], *traced))
-        return ask_each(found, "secret")
-
-    return check
-
-
-def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | None:
-    # `:!x` and `:^x` exclude files; `:(magic)x` and `revision:x` name them. A backslash is not a part of x.
-    if word.startswith((":!", ":^", ":(exclude)")):
-        return None
-    word = word.replace("\\", "")
-    path = re.sub(r"^:\([^)]*\)|^:/", "", word)
-    if path == word and ":" in word:
-        # A date in the revision may contain a colon, and so may the name of a file.
-        last = word.rpartition(":")[2]
-        path = word.partition(":")[2]
-        if last != path and (said := objection_to_place(last, use, workspace)):
-            return said
-        # Or the colons are those of a character class.
-        if is_wild(word) and may_name_secret(word):
-            return f"reads {word}, which may match a file with secrets"
-    # git expands wildcards itself, and they match a leading dot.
-    if is_wild(path):
-        if may_name_secret(path):
-            return f"reads {word}, which may match a file with secrets"
-        said = objection_to_place(Glob(path), "SEARCH", workspace)
-        # Of all files of a kind it sees those that were committed.
-        return None if said is None or is_only_possible(Glob(path), said) else said
-    return objection_to_place(path, use, workspace)
-
-
-def _compares(usage: Usage, workspace: Workspace) -> Reasons:
-    """Check what `git diff` compares."""
-    # Outside the repository git compares whole directories.
-    outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
-    reasons = ask_each((objection_to_recursion(word, workspace) for word in outside), "secret")
-    # Outside a repository, git compares directories file by file, with those that it would ignore.
-    directories = [word for word in usage.operands if workspace.is_directory(word)]
-    if directories and (usage.has("--no-index") or len(directories) > 1):
-        reasons += ask(f"may show every line of every file in {directories[0]}", "secret")
-    look_like_files = all("." in word.rpartition("/")[2].strip(".") for word in usage.operands)
-    if usage.has("--no-index") and not look_like_files:
-        reasons += ask("may compare all files of two directories, those with secrets too", "option")
-    return reasons or _shows("READ")(usage, workspace)
-
-
-def _searches(usage: Usage, workspace: Workspace) -> Reasons:
-    """Check the files that `git grep` searches; its first operand is a pattern."""
-    if usage.has("--no-exclude-standard"):
-        return ask("searches files that git ignores, which may hold secrets", "secret")
-    everything = copies_all(usage) if usage.has("--untracked") else ()
-    return everything or _shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, workspace)
+# What the tables cannot express: when an operand changes something.
 
 
 def _lists(*names: str) -> Check:
@@ -168,7 +100,7 @@ def _reads_reflog(usage: Usage, workspace: Workspace) -> Reasons:
     """Accept `git reflog` as long as it shows the reflog."""
     if usage.operands[:1] and usage.operands[0] in ("expire", "delete", "drop", "write"):
         return ask(f"`git reflog {usage.operands[0]}` changes the reflog", "delete", "no")
-    return _shows("READ")(usage, workspace)
+    return shows("READ")(usage, workspace)
 
 
 def _reads_setting(usage: Usage, workspace: Workspace) -> Reasons:
@@ -186,19 +118,19 @@ def _git(options: str = "", operands: str = "", **more: Any) -> Program:
 
 
 _LISTING = "--list --contains --no-contains --merged --no-merged --points-at".split()
-_LOG = _git(LOG, "TEXT...", refused=REFUSED, check=_shows("READ"))
+_LOG = _git(LOG, "TEXT...", refused=REFUSED, check=shows("READ"))
 _DIFF = _git(
     DIFF + " --cached --staged --merge-base --no-index -1 -2 -3 -0 --base --ours --theirs",
     "TEXT...",
     refused=REFUSED,
-    check=_compares,
+    check=compares,
 )
 _PLUMBING = _git(
     DIFF + " -r --root --cached --no-commit-id --pretty[=FORMAT] --format==FORMAT -v --always --merge-base "
     "-q -0 -1 -2 -3 --base --ours --theirs",
     "TEXT...",
     refused=REFUSED,
-    check=_shows("READ"),
+    check=shows("READ"),
 )
 _BLAME = _git(
     """
@@ -209,7 +141,7 @@ _BLAME = _git(
     """,
     "TEXT...",
     refused={"--contents --ignore-revs-file -S": "reads another file"},
-    check=_shows("READ"),
+    check=shows("READ"),
 )
 
 SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
@@ -222,6 +154,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         -M[=TEXT]
         """,
         "LOOK...",
+        check=describes,
     ),
     "log": _LOG,
     "whatchanged": _LOG,
@@ -234,7 +167,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         DIFF + " --creation-factor==NUMBER --no-dual-color --dual-color --left-only --right-only",
         "TEXT...",
         refused=REFUSED,
-        check=_shows("READ"),
+        check=shows("READ"),
     ),
     "branch": _git(
         REFERENCES
@@ -277,7 +210,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "--no-index": "searches outside the repository",
             "--recurse-submodules": "searches other repositories",
         },
-        check=_searches,
+        check=searches,
     ),
     "ls-files": _git(
         """
@@ -325,7 +258,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             DIFF + " --include-untracked --only-untracked --no-include-untracked",
             "TEXT",
             refused=REFUSED,
-            check=_shows("READ"),
+            check=shows("READ"),
         ),
     },
     "remote": {"": _git(), "-v": _git(), "--verbose": _git(), "get-url": _git("--push --all", "TEXT")},
@@ -347,7 +280,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         "-t -s -e -p",
         "TEXT TEXT",
         refused=REFUSED | {"--filters": "runs the configured filters"},
-        check=_shows("READ"),
+        check=shows("READ"),
     ),
     "rev-list": _git(
         COMMITS

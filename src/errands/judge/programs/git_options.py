@@ -57,7 +57,7 @@ COMMITS = """
 --extended-regexp -F --fixed-strings -P --perl-regexp --remove-empty --merges --no-merges
 --min-parents==NUMBER --max-parents==NUMBER --no-min-parents --no-max-parents --first-parent
 --exclude-first-parent-only --not --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob==TEXT
---exclude==TEXT --exclude-hidden==TEXT --reflog --alternate-refs --ignore-missing --bisect --cherry-mark
+--exclude==TEXT --exclude-hidden==TEXT --reflog --ignore-missing --bisect --cherry-mark
 --cherry-pick --left-only --right-only --cherry -g --walk-reflogs --merge --boundary
 --simplify-by-decoration --show-pulls --full-history --dense --sparse --simplify-merges
 --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --no-walk[=sorted|unsorted]
@@ -87,6 +87,7 @@ REFUSED = {
     "--output-directory": "writes files",
     "--exec": "names a program to run",
     "--upload-pack": "names a program to run",
+    "--alternate-refs": "starts git in other repositories",
     "--stdin": "reads arguments from its input",
 }
 

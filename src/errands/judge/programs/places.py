@@ -238,7 +238,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if use == "LOOK":
         return None
     name = parts[-1]
-    if not _VAULTS.isdisjoint(parts[-1 - _DEEPEST_VAULT : -1]) and not name.endswith(_SOURCES):
+    if not _VAULTS.isdisjoint(parts[-1 - _DEEPEST_VAULT :]) and not name.endswith(_SOURCES):
         return f"reads {word}, which may hold secrets"
     if name in _SETTINGS and any(part.endswith(".git") for part in parts[:-1]):
         return f"reads {word}, where secrets are kept"

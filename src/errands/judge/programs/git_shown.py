@@ -1,0 +1,99 @@
+"""git: which files a subcommand shows, by its operands and by options that choose among them."""
+
+from __future__ import annotations
+
+import re
+
+from errands.judge.programs.entry import ask, ask_each
+from errands.judge.programs.globs import Glob
+from errands.judge.programs.places import (
+    is_only_possible,
+    may_name_secret,
+    objection_to_place,
+    objection_to_recursion,
+)
+from errands.judge.programs.search import copies_all
+from errands.model.text.regex import is_wild
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.programs.entry import Check, Reasons, Usage
+    from errands.judge.workspace import Workspace
+
+
+# The signs before a path that say how to read it, long or short; a colon may end the short ones.
+_MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
+
+
+def shows(use: str, *, skip: int = 0) -> Check:
+    """Return a check of the files, and of each `revision:file`, whose content is shown."""
+
+    def check(usage: Usage, workspace: Workspace) -> Reasons:
+        # `-L 1,5:file` follows lines of a file.
+        traced = [value.rpartition(":")[2] for value in usage.values("-L") if ":" in value]
+        named = (*usage.operands[skip:], *traced, *usage.values("--find-object"))
+        found = [_objection_to_operand(word, use, workspace) for word in named]
+        found += [_objection_to_beginning(word, workspace) for word in usage.values("--relative")]
+        return ask_each(found, "secret")
+
+    return check
+
+
+def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | None:
+    # `:!x` and `:^x` exclude files; `:(magic)x` and `revision:x` name them. A backslash is not a part of x.
+    if word.startswith((":!", ":^", ":(exclude)")):
+        return None
+    word = word.replace("\\", "")
+    path = _MAGIC.sub("", word)
+    if path == word and ":" in word:
+        # A date in the revision may contain a colon, and so may the name of a file.
+        last = word.rpartition(":")[2]
+        path = word.partition(":")[2]
+        if last != path and (said := objection_to_place(last, use, workspace)):
+            return said
+        # Or the colons are those of a character class.
+        if is_wild(word) and may_name_secret(word):
+            return f"reads {word}, which may match a file with secrets"
+    # git expands wildcards itself, and they match a leading dot.
+    if is_wild(path):
+        if may_name_secret(path):
+            return f"reads {word}, which may match a file with secrets"
+        said = objection_to_place(Glob(path), "SEARCH", workspace)
+        # Of all files of a kind it sees those that were committed.
+        return None if said is None or is_only_possible(Glob(path), said) else said
+    return objection_to_place(path, use, workspace)
+
+
+def _objection_to_beginning(word: str, workspace: Workspace) -> str | None:
+    """Object to `--relative=x`, which shows every file whose path begins so, unless x is a directory."""
+    if word.endswith("/") or workspace.is_directory(word):
+        return objection_to_place(word, "READ", workspace)
+    return f"shows every file whose path begins with {word}, which may be one with secrets"
+
+
+def compares(usage: Usage, workspace: Workspace) -> Reasons:
+    """Check what `git diff` compares."""
+    # Outside the repository git compares whole directories.
+    outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
+    reasons = ask_each((objection_to_recursion(word, workspace) for word in outside), "secret")
+    # Outside a repository, git compares directories file by file, with those that it would ignore.
+    directories = [word for word in usage.operands if workspace.is_directory(word)]
+    if directories and (usage.has("--no-index") or len(directories) > 1):
+        reasons += ask(f"may show every line of every file in {directories[0]}", "secret")
+    look_like_files = all("." in word.rpartition("/")[2].strip(".") for word in usage.operands)
+    if usage.has("--no-index") and not look_like_files:
+        reasons += ask("may compare all files of two directories, those with secrets too", "option")
+    return reasons or shows("READ")(usage, workspace)
+
+
+def describes(usage: Usage, workspace: Workspace) -> Reasons:
+    """Check the files of `git status`, which shows their changes when it is verbose."""
+    return shows("READ")(usage, workspace) if usage.has("-v", "--verbose") else ()
+
+
+def searches(usage: Usage, workspace: Workspace) -> Reasons:
+    """Check the files that `git grep` searches; its first operand is a pattern."""
+    if usage.has("--no-exclude-standard"):
+        return ask("searches files that git ignores, which may hold secrets", "secret")
+    everything = copies_all(usage) if usage.has("--untracked") else ()
+    return everything or shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, workspace)
