@@ -16,7 +16,7 @@ from errands.judge.programs.git_options import (
     REFUSED,
     SETTINGS,
 )
-from errands.judge.programs.git_shown import compares, describes, searches, shows
+from errands.judge.programs.git_shown import compares, describes, searches, shows, unstashes
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import is_inside
 from errands.judge.programs.usage import reasons_by_entry
@@ -258,7 +258,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             DIFF + " --include-untracked --only-untracked --no-include-untracked",
             "TEXT",
             refused=REFUSED,
-            check=shows("READ"),
+            check=unstashes,
         ),
     },
     "remote": {"": _git(), "-v": _git(), "--verbose": _git(), "get-url": _git("--push --all", "TEXT")},

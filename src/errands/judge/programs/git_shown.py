@@ -12,7 +12,7 @@ from errands.judge.programs.places import (
     objection_to_place,
     objection_to_recursion,
 )
-from errands.judge.programs.search import copies_all
+from errands.judge.programs.search import about_keys, copies_all, hunts_keys
 from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 _MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
 
 
+# The third parent of a stash: files that were never committed.
+_UNTRACKED = re.compile(r"(refs/)?stash\b.*\^3")
+# What `git stash show` may be told about such files without showing their content.
+_NO_CONTENT = frozenset(
+    """
+    -u --include-untracked --only-untracked --stat --numstat --shortstat --name-only --name-status --summary
+    --compact-summary --color --no-color
+    """.split()
+)
+
+
 def shows(use: str, *, skip: int = 0) -> Check:
     """Return a check of the files, and of each `revision:file`, whose content is shown."""
 
@@ -34,7 +45,7 @@ def shows(use: str, *, skip: int = 0) -> Check:
         named = (*usage.operands[skip:], *traced, *usage.values("--find-object"))
         found = [_objection_to_operand(word, use, workspace) for word in named]
         found += [_objection_to_beginning(word, workspace) for word in usage.values("--relative")]
-        return ask_each(found, "secret")
+        return ask_each(found, "secret") + about_keys(usage.values("-S", "-G"))
 
     return check
 
@@ -43,6 +54,8 @@ def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | No
     # `:!x` and `:^x` exclude files; `:(magic)x` and `revision:x` name them. A backslash is not a part of x.
     if word.startswith((":!", ":^", ":(exclude)")):
         return None
+    if _UNTRACKED.match(word):
+        return f"shows files of {word} that were never committed, which may hold secrets"
     word = word.replace("\\", "")
     path = _MAGIC.sub("", word)
     if path == word and ":" in word:
@@ -91,9 +104,18 @@ def describes(usage: Usage, workspace: Workspace) -> Reasons:
     return shows("READ")(usage, workspace) if usage.has("-v", "--verbose") else ()
 
 
+def unstashes(usage: Usage, workspace: Workspace) -> Reasons:
+    """Check what `git stash show` shows; to it `-u` means files that git does not follow."""
+    is_whole = usage.has("-u", "--include-untracked", "--only-untracked")
+    if is_whole and any(name not in _NO_CONTENT for name, _ in usage.options):
+        return ask("shows files that were never committed, which may hold secrets", "secret")
+    return shows("READ")(usage, workspace)
+
+
 def searches(usage: Usage, workspace: Workspace) -> Reasons:
     """Check the files that `git grep` searches; its first operand is a pattern."""
     if usage.has("--no-exclude-standard"):
         return ask("searches files that git ignores, which may hold secrets", "secret")
     everything = copies_all(usage) if usage.has("--untracked") else ()
-    return everything or shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, workspace)
+    named = shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)
+    return everything or hunts_keys(usage) or named(usage, workspace)

@@ -68,6 +68,11 @@ _CODE = frozenset(
     crates modules components pages api core server client frontend backend web ui cli tools bench benches
     node_modules vendor site-packages dist build target migrations templates public static assets""".split()
 )
+# How keys of well-known services begin. Who searches for one of them wants to see such keys.
+_KEY = re.compile(
+    r"AKIA|ASIA\[|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
+    r"|PRIVATE (KEY|\.)"
+)
 _WIDEST = 20  # lines of context that still show a place and not a file
 
 
@@ -81,7 +86,8 @@ def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     everything = () if _are_narrow(chosen) else copies_all(usage)
     followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
     sought = () if _are_narrow(chosen) else _seeks_secrets(usage, places, workspace)
-    return _secret_choice(chosen) or everything or followed or _everything_below(places, workspace) or sought
+    hunted = _secret_choice(chosen) or hunts_keys(usage)
+    return hunted or everything or followed or _everything_below(places, workspace) or sought
 
 
 def _rg(usage: Usage, workspace: Workspace) -> Reasons:
@@ -98,7 +104,8 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     sought = _seeks_secrets(usage, places, workspace) if is_open and not chosen else ()
-    return secret or hidden or followed or _everything_below(places, workspace) or sought
+    objections = secret or hunts_keys(usage) or hidden or followed
+    return objections or _everything_below(places, workspace) or sought
 
 
 def _has_open_glob(usage: Usage) -> bool:
@@ -141,6 +148,17 @@ def _secret_choice(patterns: Sequence[str]) -> Reasons:
         ),
         "secret",
     )
+
+
+def hunts_keys(usage: Usage) -> Reasons:
+    """Object to a search for what keys of well-known services look like, unless it only names files."""
+    patterns = [*usage.values("-e", "--regexp"), *usage.operands[:1]]
+    return () if _shows_no_lines(usage) else about_keys(patterns)
+
+
+def about_keys(patterns: Sequence[str]) -> Reasons:
+    """Object to patterns that were written to find keys."""
+    return ask_each((f"searches for keys: {each}" for each in patterns if _KEY.search(each)), "secret")
 
 
 def copies_all(usage: Usage) -> Reasons:

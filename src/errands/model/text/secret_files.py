@@ -22,7 +22,7 @@ windows/system32/config .idea/webservers.xml .idea/deployment.xml app/etc/local.
 .config/sops .config/age .config/containers/auth.json .config/configstore .config/errands .config/opencode
 .config/heroku .config/netlify .config/fish/fish_variables .config/filezilla .config/1password
 .config/bitwarden* .config/keepassxc .config/pypoetry .local/state/errands .local/share/keyrings
-.local/share/kwalletd .local/share/opencode .local/share/fish .local/share/errands .docker/config.json
+.local/share/kwalletd .local/share/opencode .local/share/fish .local/share/errands .docker/config.json*
 .docker/contexts .cargo/credentials* .gem/credentials .m2/settings*.xml .gradle/gradle.properties
 .composer/auth.json .terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials*
 .git/config.worktree .git-crypt library/keychains library/cookies library/safari library/messages
@@ -37,6 +37,7 @@ sites/default/settings.php .hg/hgrc .git/annex/creds appdata/roaming appdata/loc
 .cache/huggingface/stored_tokens .cache/*/history .cache/cliphist .cache/clipboard .cache/clipse .cache/gh
 .cache/google-chrome .cache/chromium .cache/mozilla .cache/bravesoftware .cache/microsoft-edge
 .cache/claude-cli-nodejs .cache/keyring-*
+.ethereum/keystore .bitcoin .electrum .foundry/keystores .near-credentials .aptos .sui .config/solana .aliyun .tccli .ibmcloud .openstack .twilio-cli .config/linode-cli .config/exoscale .config/tea .config/openai .config/anthropic .config/wandb .config/discord .hex/hex.config .ipython/profile_default/history.sqlite ssl/private
 """.split()
 
 # Names of single files that hold secrets.
@@ -63,6 +64,7 @@ kube_config* kube-config *.rkestate .environment .dotenv .*-env .histfile .bash_
 *.pass *_pass *-pass *passwd *.cred *.creds *.tfrc *.netrc .netrc-* *.nmconnection *.hive *.dit *.1pux
 *.1pif *.private *_private *.opvault *.wpa_supplicant .linode-cli .flyrc .comet.config .clearml.conf .smb
 .cifs .htdigest .ansible_vault*
+.dbshell .transifexrc .pnpmrc
 """.split()
 
 # Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
@@ -103,6 +105,7 @@ cloudflare.ini digitalocean.ini acme.json settings-security.xml configuration.ph
 database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli htdigest password.md passwords.md
 password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *-shadow *_shadow
 .sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
+.ovh.conf .civo.json .vultr-cli.yaml wg?.conf clouds.yaml *openrc.sh ngrok.yml
 """.split()
 
 # Names under which passwords are often kept among ordinary settings and data.
