@@ -44,7 +44,8 @@ def shows(use: str, *, skip: int = 0) -> Check:
         traced = [value.rpartition(":")[2] for value in usage.values("-L") if ":" in value]
         named = (*usage.operands[skip:], *traced, *usage.values("--find-object"))
         found = [_objection_to_operand(word, use, workspace) for word in named]
-        found += [_objection_to_beginning(word, workspace) for word in usage.values("--relative")]
+        beginnings = [value for name, value in usage.options if name == "--relative"]
+        found += [_objection_to_beginning(word or "./", workspace) for word in beginnings]
         return ask_each(found, "secret") + about_keys(usage.values("-S", "-G"))
 
     return check
@@ -117,5 +118,7 @@ def searches(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--no-exclude-standard"):
         return ask("searches files that git ignores, which may hold secrets", "secret")
     everything = copies_all(usage) if usage.has("--untracked") else ()
+    # It searches the current directory, whatever the rest of the repository is.
+    here = ask_each([objection_to_place(".", "SEARCH", workspace)], "secret")
     named = shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)
-    return everything or hunts_keys(usage) or named(usage, workspace)
+    return everything or hunts_keys(usage) or here or named(usage, workspace)

@@ -111,8 +111,9 @@ def _xxd(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 
 
 def _only_names(usage: Usage, workspace: Workspace) -> Reasons:
-    """Refuse files, and a home directory whose `.manpath` may name programs."""
-    files = [f"`man` would render the file {word}" for word in usage.operands if "/" in word]
+    """Refuse files, also as sections, and a home directory whose `.manpath` may name programs."""
+    words = (*usage.operands, *usage.values("-s", "-S"))
+    files = [f"`man` would render the file {word}" for word in words if "/" in word]
     return ask_each(files, "option") or objection_to_home("man", workspace)
 
 

@@ -12,6 +12,7 @@ from errands.judge.programs.places import (
     may_name_secret,
     objection_to_following,
     objection_to_listing,
+    objection_to_place,
     objection_to_recursion,
 )
 from errands.model.text.secret_files import is_secret_name
@@ -239,8 +240,10 @@ def _files(usage: Usage, patterns: str) -> Sequence[str]:
 
 
 def _everything_below(places: Sequence[str], workspace: Workspace) -> Reasons:
-    found = (objection_to_recursion(place, workspace) for place in places or ["."])
-    return ask_each(found, "secret")
+    found = [objection_to_recursion(place, workspace) for place in places or ["."]]
+    # Without an operand nothing has looked at the current directory itself.
+    here = [] if places else [objection_to_place(".", "SEARCH", workspace)]
+    return ask_each([*here, *found], "secret")
 
 
 def _names_below(places: Sequence[str], workspace: Workspace) -> Reasons:
