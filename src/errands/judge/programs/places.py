@@ -33,7 +33,8 @@ _SOURCES = tuple(
 )
 
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
-_hidden = tuple(place for place in _places if place[0] in (".git", ".docker", ".cargo", ".hg", ".bundle"))
+# Hidden directories with such a place inside, `.git` for instance.
+_hidden = tuple(place for place in _places if place[0][0] == "." and len(place) > 1)
 _system = tuple(tuple(place.split("/")[1:]) for place in SYSTEM)
 _readable = tuple(tuple(place.split("/")[1:]) for place in READABLE)
 _kernel = tuple(tuple(place.split("/")[1:]) for place in KERNEL)
@@ -317,6 +318,8 @@ def _holds_secrets(path: str, home: str) -> bool:
     if any(len(parts) < len(place) and place[: len(parts)] == parts for place in _system):
         return True
     if any(parts[-size:] == place[:size] for place in _hidden for size in range(1, len(place))):
+        return True
+    if parts[-1].endswith(".git") or ".git/modules" in lowered:
         return True
     if not is_within(path, home):
         return False

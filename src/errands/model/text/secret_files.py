@@ -37,7 +37,10 @@ sites/default/settings.php .hg/hgrc .git/annex/creds appdata/roaming appdata/loc
 .cache/huggingface/stored_tokens .cache/*/history .cache/cliphist .cache/clipboard .cache/clipse .cache/gh
 .cache/google-chrome .cache/chromium .cache/mozilla .cache/bravesoftware .cache/microsoft-edge
 .cache/claude-cli-nodejs .cache/keyring-*
-.ethereum/keystore .bitcoin .electrum .foundry/keystores .near-credentials .aptos .sui .config/solana .aliyun .tccli .ibmcloud .openstack .twilio-cli .config/linode-cli .config/exoscale .config/tea .config/openai .config/anthropic .config/wandb .config/discord .hex/hex.config .ipython/profile_default/history.sqlite ssl/private
+.ethereum/keystore .bitcoin .electrum .foundry/keystores .near-credentials .aptos .sui .config/solana
+.aliyun .tccli .ibmcloud .openstack .twilio-cli .config/linode-cli .config/exoscale .config/tea
+.config/openai .config/anthropic .config/wandb .config/discord .hex/hex.config
+.ipython/profile_default/history.sqlite ssl/private
 """.split()
 
 # Names of single files that hold secrets.
