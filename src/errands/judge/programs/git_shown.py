@@ -42,7 +42,8 @@ def shows(use: str, *, skip: int = 0) -> Check:
     def check(usage: Usage, workspace: Workspace) -> Reasons:
         # `-L 1,5:file` follows lines of a file.
         traced = [value.rpartition(":")[2] for value in usage.values("-L") if ":" in value]
-        named = (*usage.operands[skip:], *traced, *usage.values("--find-object"))
+        chosen = usage.values("--find-object", "--skip-to", "--rotate-to")
+        named = (*usage.operands[skip:], *traced, *chosen)
         found = [_objection_to_operand(word, use, workspace) for word in named]
         beginnings = [value for name, value in usage.options if name == "--relative"]
         found += [_objection_to_beginning(word or "./", workspace) for word in beginnings]
