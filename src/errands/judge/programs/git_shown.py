@@ -26,7 +26,7 @@ _MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
 
 
 # The third parent of a stash: files that were never committed.
-_UNTRACKED = re.compile(r"(refs/)?stash\b.*\^3")
+_UNTRACKED = re.compile(r"(.*\.\.)?(refs/)?stash\b.*\^3")
 # What `git stash show` may be told about such files without showing their content.
 _NO_CONTENT = frozenset(
     """
