@@ -102,6 +102,7 @@ async def connected(
     hears: Callable[[Any], Any] | None = None,
     config: bool = True,
     dialect: str = "native",
+    wake: str = "none",
 ) -> AsyncIterator[Client]:
     """Connect a client to a server of its own, on the engine of the test."""
     frontend = Frontend(
@@ -110,7 +111,7 @@ async def connected(
             engine.engine.home, engine.engine.config if config else None
         ),
         everything=everything,
-        environ={"ERRANDS_SESSION": session or "", "USER": "ada"},
+        environ={"ERRANDS_SESSION": session or "", "ERRANDS_WAKE": wake, "USER": "ada"},
         cwd=cwd or os.getcwd(),
     )
     options: dict[str, Any] = {"elicitation_callback": person} if person is not None else {}

@@ -15,6 +15,7 @@ from errands.frontends.mcp import tools
 from errands.testing.engines import TestEngine
 from tests.frontends.mcp.conversation import (
     OLDER,
+    SESSION,
     YES,
     Person,
     ask,
@@ -44,6 +45,18 @@ async def test_a_quick_call_is_answered_at_once(engine: TestEngine, monkeypatch:
     monkeypatch.setattr(tools, "PROMPT", 60.0)  # on a busy machine `echo` is not quick
     async with connected(engine, tasks=True) as client:
         assert "hello" in text(await call(client, "run", command="echo hello", wait=20_000))
+
+
+@pytest.mark.spec("N5")
+async def test_a_caller_that_is_told_of_ends_gets_the_reply_itself_and_hears_it_once(
+    engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools, "PROMPT", 0.05)
+    async with connected(engine, dialect="claude", tasks=True, wake="session") as client:
+        said = text(await call(client, "Bash", command="sleep 1; echo done"))
+
+    assert "done" in said
+    assert engine.engine.notices.unread(SESSION) == []
 
 
 async def test_a_launch_is_answered_at_once_however_long_the_task_takes_to_start(

@@ -254,9 +254,18 @@ BREAKAGES = [
         "X20",
         "a client of the SDK that knows tasks has to wait for a long call",
         file="frontends/mcp/tools.py",
-        old="patience = PROMPT if client.has_tasks else None",
+        old="patience = PROMPT if client.has_tasks and not is_notified(call.caller) else None",
         new="patience = None",
         test="frontends/mcp/test_tasks.py::test_a_call_that_takes_a_while_becomes_a_task",
+    ),
+    Breakage(
+        "N5",
+        "Claude Code hears twice of the end of a task that its call waits for",
+        file="frontends/mcp/tools.py",
+        old=" and not is_notified(call.caller)",
+        new="",
+        test="frontends/mcp/test_tasks.py::"
+        "test_a_caller_that_is_told_of_ends_gets_the_reply_itself_and_hears_it_once",
     ),
     Breakage(
         "X20",

@@ -2,7 +2,8 @@
 
 A call that needs a person asks through the client. In the older protocol it asks while it runs; in the newer
 one it replies that input is required, and the client repeats the call with the answer. A call that waits
-longer than a moment for a task becomes an MCP task, for clients that support those.
+longer than a moment for a task becomes an MCP task, for clients that support those. It does not where the
+caller is told of ends anyway: Claude Code would hear of each one twice.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
+from errands.dialects.completion import is_notified
 from errands.frontends.mcp import elicitation
 from errands.frontends.mcp.call import Call, as_plain, from_plain, may_see
 from errands.frontends.mcp.calls import Calls
@@ -84,7 +86,7 @@ class Tools:
         call.report = report
         try:
             self._calls.begin(call)
-            patience = PROMPT if client.has_tasks else None
+            patience = PROMPT if client.has_tasks and not is_notified(call.caller) else None
             for _ in range(_ROUNDS):
                 await call.wait(patience)
                 if not call.is_over and patience is not None:
