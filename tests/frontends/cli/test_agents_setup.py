@@ -79,6 +79,7 @@ def test_a_prompt_without_a_model_fails_and_the_setup_that_it_names_mends_that(b
     assert "no model is set up" in failed.err
     assert "`errands agents setup`" in failed.err
     assert failed.out == ""
+    assert "`errands agents setup` sets one up" in bare.types("ask", "how are you?").err
 
     has(bare, "claude")
     said = bare.types("agents", "setup", "--yes").out

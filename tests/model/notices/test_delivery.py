@@ -44,6 +44,7 @@ def test_nothing_is_said_twice() -> None:
         "> Really.",
         "More: errands show pytest-222222",
     ]
+    assert text(delivery(description="pytest"), 4000).startswith("$ pytest -q\n")
 
 
 def test_a_question_says_how_to_answer_it() -> None:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Awaitable
 from contextlib import suppress
 
-from errands.dialects.completion import OFFLINE
+from errands.dialects.completion import NO_MODEL, OFFLINE
 from errands.engine.actor import enclosing_run
 from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import known
@@ -23,8 +23,6 @@ from errands.model.errors import BadValue, NotFound, missing_extra
 from errands.model.text.naming import new_id
 from errands.ports.store import Query
 from errands.text import Look, fitting
-
-_NO_MODEL = "It has no model and only runs what you quote in `backticks`; `errands agents setup` sets one up."
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ def run(
     if is_terminal:
         greeting = [f"{name} · you are talking with {agent_name} · /help lists commands, Ctrl-D leaves"]
         if agent_name == OFFLINE:
-            greeting.append(_NO_MODEL)
+            greeting.append(NO_MODEL)
         sys.stdout.write("\n".join([*fitting(greeting, look.columns), ""]))
         sys.stdout.flush()
     has_failed = asyncio.run(talk())

@@ -207,8 +207,10 @@ def _label(facts: dict[str, Any], key: str) -> str:
 
 
 def _is_worth(facts: dict[str, Any], key: str) -> bool:
-    value = facts.get(key)
-    if not value or (key == "description" and value in (facts.get("command"), facts["task"])):
+    value, task = facts.get(key), str(facts["task"])
+    # An id begins with the name, which is the description of a task without another.
+    known = (facts.get("command"), task, task.rpartition("-")[0])
+    if not value or (key == "description" and value in known):
         return False
     # It is the first line of the answer, which is quoted in full.
     return not (key == "summary" and facts.get("answer"))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from errands import config
 from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option
 from errands.model.errors import ErrandsError
-from errands.text import Cell, Column, did_you_mean, table
+from errands.text import Cell, Column, did_you_mean, facts, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,13 +122,15 @@ def _explain(context: Context, found: list[Candidate], now: str | None) -> None:
     if now is not None:
         context.say(f"The default agent is {now} ({context.config.origin['agents.default']}).", "")
     context.say("Found on this machine:" if found else "Nothing on this machine can answer prompts.")
-    number = 0
-    for each in found:
-        number += not each.trouble
-        place = " " if each.trouble else str(number)
-        context.say(
-            f"  {place}  {each.name}: {each.found}" + (f"; but {each.trouble}" if each.trouble else "")
+    numbers = count(1)
+    lines = [
+        (
+            "" if each.trouble else str(next(numbers)),
+            f"{each.name}: {each.found}" + (f"; but {each.trouble}" if each.trouble else ""),
         )
+        for each in found
+    ]
+    context.print_as_is(*facts(lines, context.look))
 
 
 def _choice(usable: list[Candidate]) -> Candidate | None:

@@ -11,7 +11,7 @@ from errands.frontends.cli.reply import check_reply, reply, start
 from errands.frontends.cli.task_options import KEEP_ON, PREVIEW, draft_of, options_of
 from errands.model.errors import UnknownTask
 from errands.model.options.draft import Draft
-from errands.model.view import View, exit_code
+from errands.model.view import AgentView, View, exit_code
 from errands.text.describe import ending_line, now, state_word
 
 FROZEN = (
@@ -92,7 +92,10 @@ def _prompt(text: str) -> str:
 def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
     """Report that an agent was asked; with --wait, wait for its answer and print it."""
     if not arguments.wait:
-        return reply(context, arguments, view, is_new=is_new)
+        code = reply(context, arguments, view, is_new=is_new)
+        if view.agent is not None and not (arguments.quiet or arguments.json):
+            _note_no_model(context, view.agent)
+        return code
     from errands.frontends.cli.live.follow import wait_for
 
     run_id = view.latest.id
@@ -109,6 +112,13 @@ def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool)
     context.mark_shown(view)
     _print_answer(context, arguments, view)
     return exit_code(view)
+
+
+def _note_no_model(context: Context, agent: AgentView) -> None:
+    from errands.dialects.completion import NO_MODEL, OFFLINE
+
+    if agent.name == OFFLINE:
+        context.note(f"{OFFLINE} answers it. {NO_MODEL}")
 
 
 def _print_answer(context: Context, arguments: Arguments, view: View) -> None:

@@ -40,8 +40,8 @@ def install(context: Context, arguments: Arguments) -> int:
     is_asked = made.offer is not None and not arguments.yes and is_person()
     if made.offer is not None and is_asked:
         why, setting = made.offer
-        context.say(why)
-        if answered(f"Let it use the tools of Errands without asking ({setting})? [y/N] "):
+        context.say(why, f"The setting that lets it use them: {setting}")
+        if answered("Let it use the tools of Errands without asking? [y/N] "):
             made = _installation(context, arguments, arguments.dialect, True)
     is_done = _changed(context, arguments, made, removing=False)
     if is_done and not is_asked:
