@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from errands.model.errors import ErrandsError, NoInput
+from errands.ports.rundir import CONTROL
 from errands.testing.engines import TestEngine
 
 
@@ -46,3 +50,18 @@ async def test_sending_to_a_task_without_input_is_refused(engine: TestEngine) ->
     waiting = await engine.submit("cat", input="pipe", after=[task.id])
     with pytest.raises(ErrandsError, match="is pending; input can be sent to a running task only"):
         await engine.send(waiting.id, b"x")
+
+
+@pytest.mark.spec("L24")
+async def test_a_run_that_takes_no_input_yet_is_waited_for(engine: TestEngine) -> None:
+    task = await engine.started("echo ready; cat", input="pipe")
+    socket = Path(engine.engine.home.run(task.latest.id), CONTROL)
+    aside = socket.rename(socket.with_name("aside"))
+    sending = asyncio.create_task(engine.send(task.id, b"hello\n", eof=True))
+    await asyncio.sleep(0.1)
+    assert not sending.done()
+    aside.rename(socket)
+    await sending
+    await engine.wait(task.id)
+
+    assert "hello" in await engine.text(task.id)

@@ -5,7 +5,15 @@ The parts of the engine depend on this, never on `engine.py`.
 
 from __future__ import annotations
 
-from errands.model.errors import Ambiguous, BadValue, ErrandsError, NotFound, not_running, unknown_task
+from errands.model.errors import (
+    Ambiguous,
+    BadValue,
+    ErrandsError,
+    NotFound,
+    NotListening,
+    not_running,
+    unknown_task,
+)
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
@@ -31,7 +39,8 @@ if TYPE_CHECKING:
     from errands.ports.output import OutputPort, Piece
     from errands.ports.store import Store
 
-_LOOK = 0.01  # seconds between two checks whether a run on another host has taken its input
+_LOOK = 0.01  # seconds between two checks whether a run has taken its input
+_STARTS_WITHIN = 10.0  # seconds until a started run takes input
 
 
 class EngineCore:
@@ -199,12 +208,29 @@ class EngineCore:
         view = self.summaries([self.resolve(task_id)])[0]
         if view.latest.state != "running":
             raise ErrandsError(not_running(view.id, view.state))
+        directory = self.home.run(view.latest.id)
         if not view.host:
-            return self._output().send(self.home.run(view.latest.id), content, eof=eof)
+            yield from self._sending_here(directory, view.id, content, eof=eof)
+            return
         from errands.engine.fleet.far_input import sending
 
-        directory, task = self.home.run(view.latest.id), self.task(view.id)
+        task = self.task(view.id)
         yield from sending(directory, task, lambda: self.bell.ring_about([view.id]), content, eof=eof)
+
+    def _sending_here(self, directory: str, task_id: str, content: bytes, *, eof: bool) -> Iterator[None]:
+        """Send input to a run on this machine; yield while it has only just started, and takes none yet."""
+        import time
+
+        give_up = time.monotonic() + _STARTS_WITHIN
+        while True:
+            try:
+                return self._output().send(directory, content, eof=eof)
+            except NotListening:
+                from errands.engine.fleet.placed_run import takes_input
+
+                if time.monotonic() > give_up or not takes_input(self.task(task_id)):
+                    raise
+            yield
 
     def _run_directory(self, task_id: str) -> str:
         """Return the directory of a run, or of the latest run of a task."""

@@ -114,6 +114,10 @@ class NoInput(ErrandsError):
     """The run takes no input, or has ended."""
 
 
+class NotListening(NoInput):
+    """The run has not ended: it takes no input at all, or only just started and takes none yet."""
+
+
 class StoreError(ErrandsError):
     """The store cannot be used."""
 

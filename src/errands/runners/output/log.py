@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from errands.model.errors import NoInput
+from errands.model.errors import NoInput, NotListening
 from errands.model.record import evolve
 from errands.ports import rundir
 from errands.ports.home import reach_socket
@@ -160,7 +160,7 @@ def _connect(peer: Any, directory: str) -> None:
         check_socket(f"{directory}/{rundir.CONTROL}")
         reach_socket(peer.connect, f"{directory}/{rundir.CONTROL}")
     except OSError:
-        raise NoInput(_why_no_input(directory)) from None
+        raise _no_input(directory) from None
 
 
 def _refusal(answer: bytes) -> str:
@@ -175,16 +175,16 @@ def _has_ended(directory: str) -> bool:
     return found is not None and found.exit is not None
 
 
-def _why_no_input(directory: str) -> str:
+def _no_input(directory: str) -> NoInput:
     try:
         found = run_record.latest(directory)
     except OSError:
         found = None
     if found is None:
-        return "the run has not started, so it takes no input yet"
+        return NotListening("the run has not started, so it takes no input yet")
     if found.exit is not None:
-        return rundir.OVER
-    return "the run was started without input; start it with --stdin or --pty to send it some"
+        return NoInput(rundir.OVER)
+    return NotListening("the run was started without input; start it with --stdin or --pty to send it some")
 
 
 class _LogFiles:
