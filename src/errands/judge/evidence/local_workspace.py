@@ -52,7 +52,7 @@ class LocalWorkspace:
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
-        self.is_home_plain = _PLAIN.fullmatch(environment.get("HOME", "")) is not None
+        self._home_variable = environment.get("HOME", "")
         self.project = os.path.abspath(project) if project else _project(self.cwd, self.home)
         self.shell = shell
         self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
@@ -146,6 +146,10 @@ class LocalWorkspace:
         if doubt := _others_doubt(self.shell, real) or self._doubt(self.shell):
             return doubt
         return "" if _is_system(real) or os.stat(real).st_uid == 0 else f"{real} is not part of the system"
+
+    @property
+    def is_home_plain(self) -> bool:
+        return _PLAIN.fullmatch(self._home_variable) is not None
 
     @property
     def is_own_home(self) -> bool:
