@@ -158,6 +158,17 @@ class ScheduleContract:
             assert not store.start_now(run.id)
         assert store.ready_lanes() == ["shell"]
 
+    def test_only_retries_of_a_clock_that_was_ahead_wait_anew(self, store: Store) -> None:
+        task, other = stand(store), stand(store, id="other-222222")
+        with store:
+            run = store.add_run(task.id, cause="retry", now=START, not_before=START + MINUTE)
+            fixed = store.add_run(other.id, cause="schedule", now=START, not_before=START + MINUTE)
+            store.rewind_retries(now=START)
+            assert store.not_before(run.id) == START + MINUTE
+            store.rewind_retries(now=START - 60 * MINUTE)
+        assert store.not_before(run.id) == START - 59 * MINUTE
+        assert store.not_before(fixed.id) == START + MINUTE
+
     def test_slot_records_are_read_newest_first_and_since_a_time(self, store: Store) -> None:
         task = stand(store)
         span = Slot(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -57,6 +58,24 @@ async def test_setting_the_clock_back_delays_only_tasks_with_a_start_time(
         assert (await engine.get(delayed.id)).state == "pending"
         clock.turn(DAY + HOUR)
         assert (await engine.wait(delayed.id)).state == "completed"
+
+
+@pytest.mark.spec("L27")
+@pytest.mark.fault("F22")
+async def test_a_retry_does_not_wait_longer_when_the_clock_is_set_back(
+    home: Home, clock: HandClock, tmp_path: Path
+) -> None:
+    witness = tmp_path / "witness"
+    async with embedded(home.path, **{"daemon.tick": "20ms", "schedules.backoff": "1m"}) as engine:
+        task = await engine.submit(f"echo x >> {witness}; test $(wc -l < {witness}) = 2", retries=1)
+        while (await engine.get(task.id)).latest.number == 1:
+            await asyncio.sleep(0.005)
+        clock.turn(-HOUR)
+        await engine.finished("true")
+        assert (await engine.get(task.id)).state == "pending"
+        clock.turn(timedelta(minutes=1))
+
+        assert (await engine.wait(task.id)).state == "completed"
 
 
 @pytest.mark.fault("F22")

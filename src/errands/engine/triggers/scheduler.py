@@ -49,10 +49,11 @@ class Scheduler:
         return now < seen[0]
 
     def rewind(self, now: datetime) -> None:
-        """Move cursors back to a clock that was set back; slots that ran do not run again.
+        """Move cursors and retries back to a clock that was set back; slots that ran do not run again.
 
         Call it inside a transaction.
         """
+        self._store.rewind_retries(now=now)
         for task, cursor in self._store.schedules_ahead(now):
             schedule = task.trigger
             if not isinstance(schedule, (Every, Cron)):

@@ -203,6 +203,15 @@ class TransitionRows(Table):
         ).fetchall()
         return [task_id for (task_id,) in rows]
 
+    def rewind_retries(self, *, now: datetime) -> None:
+        self.db.write(
+            """
+            UPDATE runs SET not_before = ? + not_before - created_at
+            WHERE state = 'pending' AND not_before IS NOT NULL AND cause = 'retry' AND created_at > ?
+            """,
+            (micros(now), micros(now)),
+        )
+
     def start_now(self, run_id: str) -> bool:
         return self.changed(
             """
