@@ -32,6 +32,8 @@ _RECURSIVE = re.compile(
     r'|git".*"grep".*"--untracked"'
 )
 _RIPGREP = re.compile(r'"[^"]*/rg", ')
+_GREP = re.compile(r'"[^"]*/[ef]?grep", ')
+_MANY = 4  # files of one search: a glob found them, which means the same as a search of the whole directory
 _LOOKS = re.compile(r'"[^"]*/(lsattr|file|df)"')  # they open files, and show nothing that is in them
 _NO_CONTENT = ("O_DIRECTORY", "O_PATH")
 _WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
@@ -102,9 +104,11 @@ def _effect(call: str, words: str, program: str) -> str:
 
 
 def _searches_all(program: str, path: str) -> bool:
-    """Return whether this is a `rg` that was not told to search just this file."""
+    """Return whether this is a `rg` that was not told to search just this file, or a `grep` in all files."""
     operands = [each for each in _PATH.findall(program)[2:] if not each.startswith("-")]
     named = {os.path.basename(each) for each in operands[1:]}
+    if _GREP.match(program):
+        return len(named) >= _MANY
     return _RIPGREP.match(program) is not None and os.path.basename(path) not in named
 
 

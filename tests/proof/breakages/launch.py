@@ -356,6 +356,14 @@ BREAKAGES = [
     ),
     Breakage(
         "L27",
+        "a retry waits for an hour when the clock is set back by an hour",
+        file="engine/triggers/scheduler.py",
+        old="        self._store.rewind_retries(now=now)\n",
+        new="",
+        test="engine/daemon/test_clock.py::test_a_retry_does_not_wait_longer_when_the_clock_is_set_back",
+    ),
+    Breakage(
+        "L27",
         "the waits between retries do not grow",
         file="model/retry.py",
         old="self.backoff * 2 ** min(failures - 1, _MOST_DOUBLINGS)",

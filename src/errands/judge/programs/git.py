@@ -215,7 +215,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     "ls-files": _git(
         """
         -c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed
-        -t -v -f -z --directory --no-empty-directory --eol --full-name --error-unmatch --exclude-standard
+        -t -v -f -z --directory --no-empty-directory --full-name --error-unmatch --exclude-standard
         -x=TEXT --exclude=TEXT --exclude-per-directory==READ --abbrev[=NUMBER] --deduplicate --debug
         --sparse --format==FORMAT --resolve-undo --with-tree==TEXT
         """,
