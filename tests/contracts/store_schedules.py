@@ -166,6 +166,8 @@ class ScheduleContract:
             store.rewind_retries(now=START)
             assert store.not_before(run.id) == START + MINUTE
             store.rewind_retries(now=START - 60 * MINUTE)
+            assert store.not_before(run.id) == START - 59 * MINUTE
+            store.rewind_retries(now=START - 60 * MINUTE)
         assert store.not_before(run.id) == START - 59 * MINUTE
         assert store.not_before(fixed.id) == START + MINUTE
 

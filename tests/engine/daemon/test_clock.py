@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from errands import bootstrap
 from errands.ports.home import Home
 from errands.testing.clock import HandClock
-from errands.testing.engines import WITHIN, embedded
+from errands.testing.engines import WITHIN, embedded, until
 from tests.engine.daemons import lines
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -68,8 +67,7 @@ async def test_a_retry_does_not_wait_longer_when_the_clock_is_set_back(
     witness = tmp_path / "witness"
     async with embedded(home.path, **{"daemon.tick": "20ms", "schedules.backoff": "1m"}) as engine:
         task = await engine.submit(f"echo x >> {witness}; test $(wc -l < {witness}) = 2", retries=1)
-        while (await engine.get(task.id)).latest.number == 1:
-            await asyncio.sleep(0.005)
+        await until(lambda: engine.engine.get(task.id).latest.number == 2)
         clock.turn(-HOUR)
         await engine.finished("true")
         assert (await engine.get(task.id)).state == "pending"

@@ -91,7 +91,7 @@ if TYPE_CHECKING:
             """Queue delayed runs whose time has come; return the ids of their tasks."""
 
         def rewind_retries(self, *, now: datetime) -> None:
-            """Let retries that a clock ahead of this one queued wait from now on, as long as they should."""
+            """Let delayed retries that were queued by a clock ahead of this one count as queued now."""
 
         def start_now(self, run_id: str) -> bool:
             """Queue a delayed run before its time; False if it is not delayed."""

@@ -206,10 +206,10 @@ class TransitionRows(Table):
     def rewind_retries(self, *, now: datetime) -> None:
         self.db.write(
             """
-            UPDATE runs SET not_before = ? + not_before - created_at
-            WHERE state = 'pending' AND not_before IS NOT NULL AND cause = 'retry' AND created_at > ?
+            UPDATE runs SET not_before = ?1 + not_before - created_at, created_at = ?1
+            WHERE state = 'pending' AND not_before IS NOT NULL AND cause = 'retry' AND created_at > ?1
             """,
-            (micros(now), micros(now)),
+            (micros(now),),
         )
 
     def start_now(self, run_id: str) -> bool:
