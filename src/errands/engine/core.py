@@ -17,7 +17,7 @@ from errands.model.errors import (
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
-from errands.ports.rundir import files_in, last_output, reported_progress
+from errands.ports.rundir import STARTS_WITHIN, files_in, last_output, reported_progress
 from errands.ports.store import MOST_IDS, Query
 
 TYPE_CHECKING = False
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 _LOOK = 0.01  # seconds between two checks whether a run has taken its input
-_STARTS_WITHIN = 10.0  # seconds until a started run takes input
 
 
 class EngineCore:
@@ -204,7 +203,7 @@ class EngineCore:
             time.sleep(_LOOK)
 
     def sending(self, task_id: str, content: bytes, *, eof: bool = False) -> Iterator[None]:
-        """Send input to a running task; yield while another host has not passed it on."""
+        """Send input to a running task; yield while it has not been taken."""
         view = self.summaries([self.resolve(task_id)])[0]
         if view.latest.state != "running":
             raise ErrandsError(not_running(view.id, view.state))
@@ -218,17 +217,15 @@ class EngineCore:
         yield from sending(directory, task, lambda: self.bell.ring_about([view.id]), content, eof=eof)
 
     def _sending_here(self, directory: str, task_id: str, content: bytes, *, eof: bool) -> Iterator[None]:
-        """Send input to a run on this machine; yield while it has only just started, and takes none yet."""
+        """Send input to a run on this machine; yield while it is starting and takes none yet."""
         import time
 
-        give_up = time.monotonic() + _STARTS_WITHIN
+        give_up = time.monotonic() + STARTS_WITHIN
         while True:
             try:
                 return self._output().send(directory, content, eof=eof)
             except NotListening:
-                from errands.engine.fleet.placed_run import takes_input
-
-                if time.monotonic() > give_up or not takes_input(self.task(task_id)):
+                if time.monotonic() > give_up or not self.task(task_id).takes_input:
                     raise
             yield
 

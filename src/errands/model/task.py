@@ -5,6 +5,7 @@ A task outlives its runs; a restart is a new run of the same task.
 
 from __future__ import annotations
 
+from errands.model.action import Shell
 from errands.model.record import record
 from errands.model.trigger import At
 
@@ -69,6 +70,11 @@ class Task:
     def host(self) -> str:
         """The name or label of the host to run on; empty for this one."""
         return self.action.host
+
+    @property
+    def takes_input(self) -> bool:
+        """Whether its runs are started to take input."""
+        return isinstance(self.action, Shell) and self.action.input != "none"
 
     @property
     def due_at(self) -> datetime | None:

@@ -42,7 +42,11 @@ SPEECH, EVENT_FILE, FILES = "speech", "event.json", "files"
 VERSION = 2  # of the run record; since 2 its shim looks at the pause when it gets SIGUSR1
 TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never run
 
-OVER = "the run is over, so it takes no input"  # what a sender is told, by the run itself or by its record
+STARTS_WITHIN = 10.0  # seconds until a started run takes input
+# What a sender of input is told, by the run itself or by its record.
+OVER = "the run is over, so it takes no input"
+CUT_SHORT = "the run ended before it took all of it"
+NO_INPUT = "the run was started without input; start it with --stdin or --pty to send it some"
 
 NOTE_SIZE = 64  # bytes before the ring buffer itself
 _OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", PAUSE, PAUSED, PLACEMENT, SPEECH, EVENT_FILE)

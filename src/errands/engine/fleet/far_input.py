@@ -5,9 +5,9 @@ Like input for a run of this host, a piece counts as sent when the run has taken
 
 from __future__ import annotations
 
-from errands.engine.fleet.placed_run import takes_input
 from errands.model.errors import NoInput
 from errands.ports.fleet import spool
+from errands.ports.rundir import NO_INPUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from errands.model.task import Task
 
 PIECE = 256 << 10  # bytes that are sent at once; the next ones wait until the run has taken them
-OVER = "the run ended before it took all of it"
-NO_INPUT = "the run was started without input; start it with --stdin or --pty to send it some"
 
 
 def sending(
     directory: str, task: Task, ring: Callable[[], object], content: bytes, *, eof: bool
 ) -> Iterator[None]:
     """Send input to a placed run in this directory; yield while the run has not taken all of it."""
-    if not takes_input(task):
+    if not task.takes_input:
         raise NoInput(NO_INPUT)
     for start in range(0, max(len(content), 1), PIECE):
         is_last = eof and start + PIECE >= len(content)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from errands.engine.fleet.agent_mirror import AgentMirror
 from errands.engine.fleet.far_task import FOLLOWED
 from errands.engine.fleet.input_side import InputSide
-from errands.engine.fleet.placed_run import Asked, key_of, may_be_asked, placed, takes_input
+from errands.engine.fleet.placed_run import Asked, key_of, may_be_asked, placed
 from errands.engine.fleet.requests import carry_out
 from errands.engine.log_header import log_header
 from errands.engine.triggers.event_payload import packed, prompt_with_event
@@ -103,7 +103,7 @@ class HomeSide:
                 await self._fleet.cancel(self._me.id, key, grace=grace)
                 self._cancelled.add(key)
             await self._tell_pause(key, run, wanted=run.id in paused)
-            if takes_input(task):
+            if task.takes_input:
                 await self._inputs.send(key, run)
         self._offered &= running.keys()
         self._cancelled &= running.keys()
@@ -209,7 +209,7 @@ class HomeSide:
             return
         await self._agents.record(view, task, run)
         self._mirror_facts(view, directory, task.id)
-        if takes_input(task):
+        if task.takes_input:
             await self._inputs.receive(view, directory)
         mirror = self._mirror(view, task, run, directory)
         if outcome is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet.far_input import OVER
 from errands.ports.fleet import spool
+from errands.ports.rundir import CUT_SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class InputSide:
             return
         answers = await self._fleet.input_replies(view.number, since=before)
         for number in range(before + 1, last + 1):
-            answer = answers.get(number, OVER if view.outcome is not None else None)
+            answer = answers.get(number, CUT_SHORT if view.outcome is not None else None)
             if answer is None:
                 break
             spool.reply(directory, number, answer)

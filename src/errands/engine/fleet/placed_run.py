@@ -61,11 +61,6 @@ def may_be_asked(task: Task) -> bool:
     return _consent(task.approved_by) == "none"
 
 
-def takes_input(task: Task) -> bool:
-    """Return whether a task was started to take input."""
-    return isinstance(task.action, Shell) and task.action.input != "none"
-
-
 def placed(
     task: Task,
     run: Run,

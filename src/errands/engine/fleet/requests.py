@@ -8,8 +8,8 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet.far_input import NO_INPUT, OVER, not_taken
-from errands.engine.fleet.placed_run import directory, own_environ, takes_input
+from errands.engine.fleet.far_input import not_taken
+from errands.engine.fleet.placed_run import directory, own_environ
 from errands.model.approval import FLEET, KEPT
 from errands.model.errors import (
     Drifted,
@@ -23,6 +23,7 @@ from errands.model.errors import (
 from errands.model.options.template import from_text
 from errands.model.record import evolve
 from errands.ports.fleet import Reply, placement, spool
+from errands.ports.rundir import CUT_SHORT, NO_INPUT
 
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
@@ -89,7 +90,7 @@ def _send(engine: Engine, task: Task, request: Request) -> Reply | None:
     said, view = request.body, engine.summaries([task.id])[0]
     run_id, content = str(said["run"]), binascii.a2b_base64(said["content"])
     where = engine.home.run(run_id)
-    if not takes_input(task):
+    if not task.takes_input:
         raise NoInput(NO_INPUT)
     if not spool.was_put(where, request.token) and (view.latest.id, view.latest.state) != (run_id, "running"):
         raise IllegalMove(not_running(view.id, view.state))
@@ -97,7 +98,7 @@ def _send(engine: Engine, task: Task, request: Request) -> Reply | None:
     answer = spool.reply_to(where, number)
     if answer is None and view.latest.id == run_id and view.is_live:
         return None
-    return Reply(refusal=not_taken(OVER if answer is None else answer))
+    return Reply(refusal=not_taken(CUT_SHORT if answer is None else answer))
 
 
 def _pause(engine: Engine, task: Task, request: Request) -> str:

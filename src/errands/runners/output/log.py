@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 1 << 20
 _TAIL_SIZES = (1 << 16, 1 << 18)
 _TRIES = 20
-_STARTS_WITHIN, _MOMENT = 10.0, 0.02  # seconds until a started run takes input, and between two tries
+_MOMENT = 0.02  # seconds between two tries to send input
 _PAUSE = 0.0005  # seconds between two tries: about what a shim needs for one piece
 
 
@@ -133,14 +133,16 @@ async def send_numbered(directory: str, number: int, content: bytes, *, eof: boo
 
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
-        give_up = loop.time() + _STARTS_WITHIN
+        give_up = loop.time() + rundir.STARTS_WITHIN
         while True:
             try:
                 _connect(peer, directory)
                 break
-            except NoInput as error:
-                if _has_ended(directory) or loop.time() > give_up:
+            except NotListening as error:
+                if loop.time() > give_up:
                     return str(error)
+            except NoInput as error:
+                return str(error)
             await asyncio.sleep(_MOMENT)
         peer.setblocking(False)
         head = b"#%d %s %d\n" % (number, b"e" if eof else b"d", len(content))
@@ -167,12 +169,7 @@ def _refusal(answer: bytes) -> str:
     """Return why input was not taken; nothing if it was."""
     if answer == b"k":
         return ""
-    return answer[1:].decode() if answer else "the run ended before it took all of it"
-
-
-def _has_ended(directory: str) -> bool:
-    found = run_record.latest(directory)
-    return found is not None and found.exit is not None
+    return answer[1:].decode() if answer else rundir.CUT_SHORT
 
 
 def _no_input(directory: str) -> NoInput:
@@ -184,7 +181,7 @@ def _no_input(directory: str) -> NoInput:
         return NotListening("the run has not started, so it takes no input yet")
     if found.exit is not None:
         return NoInput(rundir.OVER)
-    return NotListening("the run was started without input; start it with --stdin or --pty to send it some")
+    return NotListening(rundir.NO_INPUT)
 
 
 class _LogFiles:
