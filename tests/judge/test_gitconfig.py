@@ -84,7 +84,7 @@ def test_an_alias_is_a_danger_only_when_it_runs_a_shell() -> None:
     assert danger(Setting(section="alias", middle="", key="x", value="status -s")) is None
 
 
-def test_an_alias_of_a_command_that_git_gave_up_is_a_danger() -> None:
+def test_an_alias_of_a_command_that_git_dropped_is_a_danger() -> None:
     assert danger(Setting(section="alias", middle="", key="whatchanged", value="push --force"))
 
 

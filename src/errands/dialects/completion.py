@@ -14,7 +14,7 @@ from errands.model.view import AgentView, View
 from errands.ports.dialect import Caller
 
 OFFLINE = "offline"  # the agent without a model
-# What a person is told who talks with it.
+# What people who talk with it are told.
 NO_MODEL = "It has no model and only runs what you quote in `backticks`; `errands agents setup` sets one up."
 _CHANNEL = "channel "  # how `wake` of a caller begins whose tasks are reported there
 

@@ -284,7 +284,7 @@ def _writes_inside(name: str, words: tuple[str, ...], workspace: Workspace) -> b
     operands = [word for word in words[1:] if not word.startswith("-")]
     if name in _PATTERNED:
         operands = operands[1:]
-    # Where to write may also be the value of an option: `7z x a.7z -o/etc`.
+    # Where to write may also be the value of an option (`7z x a.7z -o/etc`), but not of `--exclude`.
     operands += [_value(word) for word in words[1:] if _ASSIGNED.match(word) and word[:4] != "--ex"]
     return all(writes_inside(word, workspace) for word in operands)
 

@@ -2,8 +2,8 @@
 
 A call that needs a person asks through the client. In the older protocol it asks while it runs; in the newer
 one it replies that input is required, and the client repeats the call with the answer. A call that waits
-longer than a moment for a task becomes an MCP task, for clients that support those. It does not where the
-caller is told of ends anyway: Claude Code would hear of each one twice.
+longer than a moment for a task becomes an MCP task, for clients that support those; unless the
+caller is told of ends anyway, because Claude Code would hear of each one twice.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def danger(setting: Setting) -> str | None:
     ):
         return None
     match setting.section:
-        # An alias replaces no command of git, apart from one that newer versions of git gave up.
+        # An alias replaces no command of git, apart from one that newer versions dropped.
         case "alias" if not setting.value.startswith("!") and setting.key != "whatchanged":
             return None
         case "filter" if setting.middle == "lfs" and setting.value == _LFS.get(setting.key):

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from errands.judge.programs.entry import Check, Reasons, Usage
     from errands.judge.workspace import Workspace
 
-
 # The signs before a path that say how to read it, long or short; a colon may end the short ones.
 _MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
-
-
 # The third parent of a stash: files that were never committed.
 _UNTRACKED = re.compile(r"(.*\.\.)?(refs/)?stash\b.*\^3")
 # What `git stash show` may be told about such files without showing their content.
@@ -119,7 +116,7 @@ def searches(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--no-exclude-standard"):
         return ask("searches files that git ignores, which may hold secrets", "secret")
     everything = copies_all(usage) if usage.has("--untracked") else ()
-    # It searches the current directory, whatever the rest of the repository is.
+    # Without a path it searches the current directory, which no operand names.
     here = ask_each([objection_to_place(".", "SEARCH", workspace)], "secret")
     named = shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)
     return everything or hunts_keys(usage) or here or named(usage, workspace)

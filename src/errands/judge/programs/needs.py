@@ -79,17 +79,14 @@ _SUBCOMMANDS = {
     "rails": "server s db:drop db:reset",
     "playwright": "install",
 }  # fmt: skip
-# Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.
-_SCRIPTS = frozenset(
-    """install update upgrade publish deploy release login clean start dev serve server preview storybook
-    watch uninstall""".split()
-)
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
+# Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.
+_SCRIPTS = _SERVING | frozenset("install uninstall update upgrade publish deploy release login clean".split())
 # How the name of a script ends that serves nobody: `server:test`, `storybook:build`.
 _CHECKING = frozenset(
     "test tests build check lint types typecheck unit e2e compile once coverage docs".split()
 )
-# Behind these subcommands, they only show something.
+# A subcommand of rustup, uv or hatch that is followed by one of these only shows something.
 _LISTING = frozenset("list find dir show".split())
 # They run another program in the project's environment.
 _RUNNING = frozenset("uv poetry pipenv pdm rye bundle".split())

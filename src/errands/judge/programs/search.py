@@ -50,13 +50,14 @@ _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
 # Endings, and types of ripgrep, of files of which some often have secrets.
 _TELLING = re.compile(r"json\w*|ya?ml|toml|ini|xml|conf|config|cfg|plist|properties|php")
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
-# What secrets are called, and how they look; a search for it through everything finds the secrets.
+# What secrets are called, and how they begin: a search for that through everything finds them.
 _SOUGHT = re.compile(
     r"passw|passphrase|secret|token|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
     r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|sk[-_]|hooks\.slack|bearer"
     r"|_auth",
     re.IGNORECASE,
 )
+# Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
     "AKIA7Q2ZVX4K9WJ3QZ5B",
     "ghp_q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9",
@@ -69,7 +70,7 @@ _CODE = frozenset(
     crates modules components pages api core server client frontend backend web ui cli tools bench benches
     node_modules vendor site-packages dist build target migrations templates public static assets""".split()
 )
-# How keys of well-known services begin. Who searches for one of them wants to see such keys.
+# How keys of well-known services begin: whoever searches for that wants to see such keys.
 _KEY = re.compile(
     r"AKIA|ASIA\[|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
     r"|PRIVATE (KEY|\.)"

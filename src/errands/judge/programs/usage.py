@@ -11,7 +11,8 @@ KEY                   what git sorts or groups by; a signature is checked by a p
 a|b|c                 one of these words (or NUMBER|a: a number or a word)
 READ                  a file whose content is shown
 SEARCH                a file or directory whose content is searched
-SUM LIST              the same, of which only numbers are shown; an archive whose names are listed
+SUM                   a file of whose content only numbers are shown
+LIST                  an archive of which only the names in it are shown
 LOOK                  a file or directory of which only names, sizes and dates are shown
 INSIDE                a file or directory inside the project
 """
@@ -41,6 +42,7 @@ _SIGNATURE = regex(r"%[-+ ]?G|%\(\*?signature")
 _SIGNATURE_KEY = regex(rf"(?s).*(?:{_SIGNATURE.pattern}|signature)")
 # Formats built into git; any other name comes from the configuration.
 _FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
+# What is asked about a place for each kind of value.
 _USES = {"READ": "READ", "LIST": "READ", "SEARCH": "SEARCH", "SUM": "SEARCH", "LOOK": "LOOK"}
 _FREE = frozenset({"TEXT", "PATTERN"})
 # A zone in a date that is not the name of one of the system's.
@@ -66,7 +68,8 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
         if said is None:
             return None
         if is_among_settings(said):
-            return None if use != kind else Reason(text=said, kind="settings")
+            # Numbers about such a file, and the names in an archive, show no password.
+            return Reason(text=said, kind="settings") if kind == use else None
         # A sandbox shows nothing but the project, whose own files its work may read.
         return Reason(text=said, kind="glob" if is_only_possible(value, said) else "secret")
     if kind == "FORMAT":

@@ -63,7 +63,7 @@ _COMMENT = regex(r"#[^\n]*")
 _DESCRIPTOR = regex(r"[0-9](?=[<>])")
 REDIRECTIONS = ("&>>", "&>", ">>", ">&", ">", "<&", "<")
 OPERATORS = ("&&", "||", "|", ";", "\n")
-# `$HOME` at the beginning of a word, where it means the same as a tilde, and the rest of its quotes.
+# `$HOME` at the beginning of a word, where it means the same as a tilde: bare, or in quotes with the rest.
 HOMES = ("$HOME", "${HOME}")
 _HOME_VARIABLE = regex(r"\$(?:HOME|\{HOME\})(?=[/ \t\n|&;<>]|\Z)")
 _HOME_QUOTED = regex(rf'"\$(?:HOME|\{{HOME\}})((?:/{_INSIDE})?)"(?=[/ \t\n|&;<>]|\Z)')
@@ -96,7 +96,10 @@ _DOLLARS = (
 
 
 def tokens(source: str, *, knows_home: bool = False) -> Iterator[Token]:
-    """Tokenize a line; raise Doubt at the first thing that is not understood, which `$HOME` may be, too."""
+    """Tokenize a line; raise Doubt at the first thing that is not understood.
+
+    `$HOME` at the beginning of a word is understood only with `knows_home`.
+    """
     at = 0
     while at < len(source):
         if blank := _BLANK.match(source, at):
@@ -196,7 +199,7 @@ def _quoted(source: str, at: int) -> tuple[str, int]:
 
 
 def _unescaped(text: str) -> str:
-    """Return what a text in double quotes is, with a number for the exit code of a command."""
+    """Return the text in double quotes as the program gets it, with a number for `$?`."""
     return _ESCAPED.sub(lambda found: _A_NUMBER if found[2] else found[1] or "", text)
 
 

@@ -208,7 +208,7 @@ def _label(facts: dict[str, Any], key: str) -> str:
 
 def _is_worth(facts: dict[str, Any], key: str) -> bool:
     value, task = facts.get(key), str(facts["task"])
-    # An id begins with the name, which is the description of a task without another.
+    # A task without a description is described by its name, with which its id begins.
     known = (facts.get("command"), task, task.rpartition("-")[0])
     if not value or (key == "description" and value in known):
         return False

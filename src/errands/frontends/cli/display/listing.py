@@ -264,7 +264,7 @@ def _in_use(context: Context) -> str:
     widths = context.engine.lane_widths()
     lanes = [
         f"{line(lane)} {used}/{widths.get(lane, UNKNOWN_LANE)}"
-        + (f" ({waiting:,} pending{'' if widths.get(lane) != 0 else ', nothing starts'})" if waiting else "")
+        + (f" ({waiting:,} pending{', nothing starts' if widths.get(lane) == 0 else ''})" if waiting else "")
         for lane, (used, waiting) in context.engine.lane_load().items()
     ]
     batches = [

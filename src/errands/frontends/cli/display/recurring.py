@@ -51,7 +51,10 @@ def _elsewhere(moment: datetime, zone: str | None) -> str:
 
 
 def say_recurring(context: Context, view: View, word: str = "") -> None:
-    """Print the schedule of a task and its next run, so that a mistake is seen at once."""
+    """Print the schedule of a task and its next run, so that a mistake is seen at once.
+
+    `word` says what was done to it, if it was not just started.
+    """
     standing = view.standing
     assert standing is not None
     name = context.look.paint(view.id, "bold")

@@ -115,6 +115,7 @@ def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool)
 
 
 def _note_no_model(context: Context, agent: AgentView) -> None:
+    """Say so at once if the agent has no model, and can only run what the prompt quotes."""
     from errands.dialects.completion import NO_MODEL, OFFLINE
 
     if agent.name == OFFLINE:
