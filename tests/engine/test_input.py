@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -57,11 +56,10 @@ async def test_a_run_that_takes_no_input_yet_is_waited_for(engine: TestEngine) -
     task = await engine.started("echo ready; cat", input="pipe")
     socket = Path(engine.engine.home.run(task.latest.id), CONTROL)
     aside = socket.rename(socket.with_name("aside"))
-    sending = asyncio.create_task(engine.send(task.id, b"hello\n", eof=True))
-    await asyncio.sleep(0.1)
-    assert not sending.done()
+    sending = engine.engine.sending(task.id, b"hello\n", eof=True)
+    next(sending)  # it waits
     aside.rename(socket)
-    await sending
+    assert list(sending) == []
     await engine.wait(task.id)
 
     assert "hello" in await engine.text(task.id)
