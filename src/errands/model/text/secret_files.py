@@ -27,7 +27,7 @@ windows/system32/config .idea/webservers.xml .idea/deployment.xml app/etc/local.
 .composer/auth.json .terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials*
 .git/config.worktree .git-crypt library/keychains library/cookies library/safari library/messages
 library/mail library/application?support/google library/application?support/firefox
-library/application?support/bravesoftware snap/firefox .jupyter/runtime .databricks .snowflake .anthropic
+library/application?support/bravesoftware snap/firefox .databricks .snowflake .anthropic
 .openai .copilot .continue .aider .cursor/mcp.json .vscode/mcp.json .config/claude .config/github-copilot
 .config/pip .config/hcloud .config/scw .config/stripe .config/ngrok .config/.wrangler .config/turso .pulumi
 .fly .vercel .netlify .wrangler .cloudflared .ngrok2 .kaggle .huggingface .railway .supabase .minikube
@@ -39,13 +39,13 @@ sites/default/settings.php .hg/hgrc .git/annex/creds appdata/roaming appdata/loc
 .cache/claude-cli-nodejs .cache/keyring-*
 .ethereum/keystore .bitcoin .electrum .foundry/keystores .near-credentials .aptos .sui .config/solana
 .aliyun .tccli .ibmcloud .openstack .twilio-cli .config/linode-cli .config/exoscale .config/tea
-.config/openai .config/anthropic .config/wandb .config/discord .hex/hex.config
-.ipython/profile_default/history.sqlite ssl/private
+.config/openai .config/anthropic .config/wandb .config/discord
+ssl/private
 """.split()
 
 # Names of single files that hold secrets.
 NAMES = """
-.env* *.pw *.pwd *.rsa .auth .auth.* .env .env.* *.env .envrc .envrc.* .env-* .env_* .env.local
+.env* *.pw *.pwd *.rsa .auth .auth.* .env *.env .envrc .env.local
 .env.production .env.prod .env.staging .env.development .env.dev .env.test .netrc _netrc .authinfo
 .authinfo.* .pgpass .my.cnf .mylogin.cnf .npmrc .pypirc .git-credentials .gitcookies .dockercfg
 .dockerconfigjson .vault-token .vault_pass* .vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg
