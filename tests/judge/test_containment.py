@@ -74,6 +74,12 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "python -c 'import requests; print(requests.__version__)'",
         "python3 -c 'import urllib.parse as p; print(p.quote(\"a b\"))'",
         "python3 -c 'import socket; print(socket.gethostname())'",
+        # what follows `--` or `test` is for the script
+        "npm test -- --run x", "npm run test -- install", "pnpm -F web test add", "npm init -y",
+        "dotnet new console -o Foo", "dotnet tool list", "dotnet publish -c Release -o out",
+        "just --dry-run deploy", "terraform -version", "terraform workspace list", "packer validate a.hcl",
+        "ansible-playbook site.yml --syntax-check", "kubectl kustomize k8s", "conda run -n dev pytest -q",
+        "> out.txt; ls >> out.txt",
     ],
 )  # fmt: skip
 def test_the_projects_own_work_is_contained(line: str) -> None:
@@ -144,6 +150,10 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "git archive --remote=x HEAD", "git archive -o x HEAD", "git apply --check --apply x",
         "git hash-object -w x", "git submodule foreach id", "git submodule update", "echo $(cat ~/.netrc)",
         "make -n; make deploy", "bun x cowsay",
+        "npm --prefix test install", "npm -- install x", "pnpm -w add zod", "pnpm --filter web add zod",
+        "uv --directory x add y", "conda run -n dev pip install x", "dotnet new install x",
+        "dotnet tool restore", "npm init vite", "just deploy -n", "terraform state rm x",
+        "terraform workspace new x", "> ~/.bashrc", "> /etc/x; ls",
     ],
 )  # fmt: skip
 def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:

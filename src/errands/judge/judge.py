@@ -10,6 +10,7 @@ import posixpath
 
 from errands.judge.coverage import Coverage
 from errands.judge.moves import distinct, goes_nowhere, leaves_project, staying, without_returns
+from errands.judge.private import spared
 from errands.judge.programs import reasons_for, reasons_for_reading
 from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
@@ -53,12 +54,16 @@ def judge(
     hooks: Iterable[Command] = (),
 ) -> Judgement:
     """Judge everything a task would run: its commands in order, its hooks, the variables it adds."""
-    case = _Case(workspace, rules)
-    for name, value in (env or {}).items():
-        case.judge_variable(name, value)
-    for command in (*(commands or ("",)), *hooks):
-        case.judge_command(command)
-    return case.judgement()
+
+    def judged(commands: Iterable[Command]) -> Judgement:
+        case = _Case(workspace, rules)
+        for name, value in (env or {}).items():
+            case.judge_variable(name, value)
+        for command in commands:
+            case.judge_command(command)
+        return case.judgement()
+
+    return spared((*(commands or ("",)), *hooks), judged)
 
 
 class _Case:
@@ -223,7 +228,7 @@ class _Case:
         elif step.assignments:
             self._ask("sets a variable for what follows", "variable", contained=True)
         else:
-            self._ask("names no program", "shell")
+            self._ask("names no program", "shell", contained=bool(step.redirections))
 
     def _judge_around(self, step: Step, workspace: Workspace, *, shell: str) -> None:
         for name, value in step.assignments:

@@ -263,6 +263,7 @@ PACKAGES = {
         does("shows what is installed", "script"),
     ),
     **_uses("conda mamba micromamba apt", "list info", does("shows what is installed", "script")),
+    **_uses("conda mamba micromamba", "run", does("runs a command in an environment: {}", "script")),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(
         "make gmake ninja just task rake gradle mvn ant bazel cmake meson scons tox nox invoke",
@@ -289,15 +290,17 @@ SERVICES = {
     **_uses("kubectl", "delete drain", does("deletes from the cluster: {}", "delete", "no")),
     **_each("kubectl oc helm k9s minikube kind", does("talks to a cluster: {}", "network")),
     **_uses(
-        "terraform tofu",
-        "fmt validate version",
+        "terraform tofu packer",
+        "fmt validate version -version graph",
         does("checks or formats files: {}", "script", nothing="here"),
     ),
-    **_uses("helm", "lint template", does("renders the templates of a chart: {}", "script")),
+    **_uses("terraform tofu", "workspace state", does("lists what it manages: {}", "script", when="list")),
+    **_uses("helm kubectl", "lint template kustomize", does("renders templates: {}", "script")),
     **_uses("terraform", "destroy", does("destroys infrastructure", "delete", "no")),
     **_uses("terraform", "apply", does("changes infrastructure", "network", "no")),
     **_each(
         "terraform tofu pulumi ansible ansible-playbook packer vagrant",
+        does("checks a playbook: {}", "script", when="--syntax-check --list-tasks"),
         does("works on infrastructure: {}", "network"),
     ),
     **_uses("aws", "s3", does("works on stored objects: {}", "network")),
@@ -314,11 +317,7 @@ SERVICES = {
         does("runs statements on a database: {}", "write"),
     ),
     **_each("pg_dump mysqldump mongodump", does("reads a whole database", "secret")),
-    **_uses(
-        "redis-cli",
-        "FLUSHALL FLUSHDB flushall flushdb",
-        does("deletes everything in the store", "delete", "no"),
-    ),
+    **_uses("redis-cli", "FLUSHALL FLUSHDB flushall flushdb", does("deletes the store", "delete", "no")),
     **_each("redis-cli", does("runs commands on a store: {}", "write")),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 # Programs that write files, but only where their operands say.
 WRITERS = frozenset(
     """cp gcp rsync mv gmv mkdir touch ln install tee patch split csplit mkfifo mktemp chmod sed gsed sort tar
@@ -52,13 +54,13 @@ _SUBCOMMANDS = {
     "cargo": "install uninstall publish login logout search update fetch add owner yank clean",
     "go": "get install clean tidy download vendor",
     "pip": "install download wheel uninstall index search",
-    "uv": "sync add remove lock tool python publish self cache init",
+    "uv": "sync add remove lock tool python publish self cache",
     "poetry": "install add remove update lock publish self cache init new config",
     "pdm": "install add remove update lock publish self cache init sync",
     "pipenv": "install uninstall update lock sync",
     "hatch": "publish env new",
     "rye": "sync add remove lock publish self",
-    "dotnet": "restore add remove nuget tool workload publish new clean",
+    "dotnet": "restore add remove nuget tool workload clean",
     "gem": "install uninstall update push",
     "bundle": "install update add remove",
     "composer": "install update require remove",
@@ -86,17 +88,33 @@ _SCRIPTS = _SERVING | frozenset("install uninstall update upgrade publish deploy
 _CHECKING = frozenset(
     "test tests build check lint types typecheck unit e2e compile once coverage docs".split()
 )
-# A subcommand of rustup, uv or hatch that is followed by one of these only shows something.
-_LISTING = frozenset("list find dir show".split())
+# A subcommand of these that is followed by one of those only shows something, or runs what is there.
+_LISTING = {
+    **dict.fromkeys("rustup uv hatch".split(), frozenset("list find dir show".split())),
+    "dotnet": frozenset("list run".split()),
+}
+_PACKAGERS = frozenset("npm pnpm yarn bun".split())
+# What follows these subcommands is for the script that they run.
+_TESTING = frozenset("test t tst".split())
+_NEW_TEMPLATES = frozenset("install uninstall update search".split())
 # They run another program in the project's environment.
-_RUNNING = frozenset("uv poetry pipenv pdm rye bundle".split())
+_RUNNING = frozenset("uv poetry pipenv pdm rye bundle conda mamba micromamba".split())
+# Options whose value is the next word, and only says where something is done.
+_PLACING = {
+    "npm": frozenset("--prefix -C -w --workspace".split()),
+    "pnpm": frozenset("-C --dir -F --filter".split()),
+    "yarn": frozenset(("--cwd",)),
+    "bun": frozenset("--cwd -F --filter".split()),
+    "uv": frozenset("--directory --project --package --python -p --extra --group --with".split()),
+    **dict.fromkeys("conda mamba micromamba".split(), frozenset("-n --name -p --prefix --cwd".split())),
+}
 # How many words of these may name what they do.
 _DEEP = {
     **dict.fromkeys("npm pnpm yarn bun make gmake just task rake ninja ant invoke inv tox nox".split(), 3),
     "flask": 3,
     **dict.fromkeys("python go mvn mvnw gradle gradlew rails".split(), 2),
 }
-_DRY = frozenset(("-n", "--dry-run", "--just-print", "--recon"))
+_DRY = frozenset(("-n", "--dry-run", "--dry", "--just-print", "--recon"))
 _FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
 
 
@@ -104,18 +122,22 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
     """Return whether a use of a program needs a network, publishes, deletes or serves."""
     name = name.rstrip("0123456789.") if name not in _FETCHING else name
     known = _FETCHING.get(name, frozenset())
-    named = [word for word in words if word[:1] != "-"]
+    named = _named(name, words)
     if named[:1] == ["pip"] and name in ("python", "uv"):
         return needs_network("pip", tuple(named[1:]))
     if name == "rsync":
         return any(":" in word for word in named)
-    if name in ("rustup", "uv", "hatch") and not _LISTING.isdisjoint(named[1:2]):
+    if not _LISTING.get(name, frozenset()).isdisjoint(named[1:2]):
         return False
-    if name in ("npm", "pnpm", "yarn", "bun") and not {"run", "run-script"}.isdisjoint(named[:1]):
+    if name in _PACKAGERS and (named == ["init"] or not _TESTING.isdisjoint(named[:1])):
+        return False
+    if name in _PACKAGERS and not {"run", "run-script"}.isdisjoint(named[:1]):
         return any(map(_script_needs, named[1:3]))
+    if name == "dotnet" and named[:1] == ["new"]:
+        return not _NEW_TEMPLATES.isdisjoint(named[1:2])
     if named[:1] == ["run"] and name == "go" and any("@" in word for word in named):
         return True
-    if name in ("make", "gmake") and not _DRY.isdisjoint(words):
+    if _is_dry(name, words):
         return False
     if named[:1] == ["x"] and name == "bun" and named[1:2] and named[1] in TYPICAL:
         return False
@@ -126,6 +148,30 @@ def needs_network(name: str, words: tuple[str, ...]) -> bool:
     # A script, a target or a module may be named after other words: `npm run deploy`, `python -m pip`.
     named = named[: _DEEP.get(name, 1)]
     return any(word in known or word.partition(":")[0] in known for word in named)
+
+
+def _named(name: str, words: tuple[str, ...]) -> list[str]:
+    """Return the words that are no options, without what a package manager only passes to a script."""
+    placing = _PLACING.get(name, frozenset())
+    named: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--" and named and name in _PACKAGERS and named[0] not in ("exec", "x", "dlx"):
+            break
+        if word in placing:
+            next(rest, None)
+        elif word[:1] != "-":
+            named.append(word)
+    return named
+
+
+def _is_dry(name: str, words: tuple[str, ...]) -> bool:
+    """Return whether a runner of recipes only says what it would do."""
+    if name in ("make", "gmake"):
+        return not _DRY.isdisjoint(words)
+    # What follows a recipe may be meant for it.
+    options = takewhile(lambda word: word[:1] == "-", words)
+    return name in ("just", "task", "rake") and not _DRY.isdisjoint(options)
 
 
 def _script_needs(script: str) -> bool:

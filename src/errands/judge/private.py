@@ -1,0 +1,103 @@
+"""Private things: what a line makes, uses and ends by itself, which a sandbox keeps to it.
+
+In there `/tmp` is empty at the start, only the line's own processes can be signalled, and only its own
+servers answer. A line that is asked about because of these alone may start at once behind walls.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import evolve
+from errands.model.text.regex import regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from re import Match
+
+    from errands.model.action import Command
+    from errands.model.verdict import Judgement
+
+_TEMPORARY = regex(r"(?<![\w.$/}-])/tmp/(?P<name>\w[\w.-]*)")
+_CLIMBING = regex(r"/tmp/[^\s'\"]*\.\.")
+# What stands in front of a file or a directory that a command makes.
+_MAKING = regex(
+    r"(?:(?<!<)>{1,2}\s*|\b(?:tee|mkdir|touch)\s+(?:-[ap]\s+)?|\s-o\s*|\s--out(?:put|file)?[=\s])[\"']?$"
+)
+_AFTERWARDS = regex(r"[;&|\n]")
+# The sign that puts a command into the background, and not a part of `&&`, `2>&1` or `&>`.
+_BACKGROUND = r"(?<![&>\\|])&(?![&>\d])"
+_IN_BACKGROUND = regex(_BACKGROUND)
+_JOB = regex(r"[;&\s](\w+)=\$!")
+_KILL = regex(
+    r"""(?x)\bkill(?:\s+-\w+)?((?:\s+(?:%\w+|%%|"?\$!"?|\$\(jobs\ -p\)|"?\$(?:\w+|\{\w+\})"?))+)
+    (?=\s*(?:$|[;&|\n)}]|2?>\s*/dev/null))"""
+)
+_NAMED = regex(r"\$\{?(\w+)")
+_SERVING = r"""
+    (?:(?:(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:start|dev|serve|server|preview)
+    |(?:(?:uv|poetry)\s+run\s+)?(?:python3?\s+-m\s+(?:http\.server|uvicorn)|python3?\s+manage\.py\s+runserver
+    |uvicorn|gunicorn|hypercorn|daphne|flask\s+(?:--app\s+[\w.:]+\s+)?run)
+    |(?:npx\s+)?(?:serve|http-server)|(?:bundle\s+exec\s+|bin/)?rails\s+(?:server|s)|php\s+artisan\s+serve
+    |mix\s+phx\.server)(?![\w:-]))"""
+# A server that is ended after a time, and one in the background that the line ends.
+_TIMED = regex(rf"(?x)(\btimeout\s+(?:-[sk]\s*\w+\s+)?\d+[sm]?\s+){_SERVING}")
+_STARTED = regex(
+    rf"(?x)((?:^|[;&|\n(])\s*(?:nohup\s+)?(?:\w+=[\w./:-]*\s+)*){_SERVING}(?=(?:[^;&|\n()]|>&\d|&>)*{_BACKGROUND})"
+)
+# Requests to a server of the line, which print what it answers.
+_QUOTED = r"""(?:'[^']*'|"[^"$`\\]*")"""
+_OPTION = rf"""(?:-[sSfikvLIGqz]+|-qO-|-o\s*/dev/null|-X\s*[A-Z]+|--[a-z-]+
+    |(?:-[Hw]|--header|--write-out)\s*{_QUOTED}|(?:-m|--max-time|--retry|--retry-delay)[\s=]?\d+
+    |(?:-d|--data|--json)\s*'[^'@]*')"""
+_ADDRESS = r"""["']?(?:http://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)
+    (?:[:\s](?:\d+|\$\{?PORT\}?))?(?:/[\w./?=&%\[\]-]*)?["']?"""
+_REQUEST = regex(
+    rf"(?x)\b(?:curl|wget|nc)(?:\s+{_OPTION})*\s+{_ADDRESS}(?:\s+{_OPTION})*(?=\s*(?:$|[;&|\n)]|\d?>))"
+)
+
+
+def spared(commands: Sequence[Command], judge: Callable[[Sequence[Command]], Judgement]) -> Judgement:
+    """Judge commands, and once more without private things if those may be all that is asked about."""
+    found = judge(commands)
+    if found.verdict != "ask" or any(reason.kind == "rule" for reason in found.reasons):
+        return found
+    left = [without_private(each) if isinstance(each, str) else each for each in commands]
+    if left == list(commands) or judge(left).verdict not in ("auto", "contained"):
+        return found
+    return evolve(found, verdict="contained")
+
+
+def without_private(source: str) -> str:
+    """Return a line with its private files in the project, and without what it does to its own processes."""
+    return _without_jobs(_without_temporary(source))
+
+
+def _without_temporary(source: str) -> str:
+    """Move files below `/tmp` into the current directory if a line makes them first and uses them then."""
+    if _CLIMBING.search(source):
+        return source
+    made: dict[str, int] = {}
+    used: set[str] = set()
+    for found in _TEMPORARY.finditer(source):
+        name = found["name"]
+        if name not in made:
+            made[name] = found.end() if _MAKING.search(source[: found.start()]) else len(source)
+        elif _AFTERWARDS.search(source, made[name], found.start()):
+            used.add(name)
+    return _TEMPORARY.sub(lambda found: f".{found[0]}" if found["name"] in used else found[0], source)
+
+
+def _without_jobs(source: str) -> str:
+    """Leave out servers that a line starts and ends, what it asks them, and how it ends its jobs."""
+    source = _TIMED.sub(r"\1true", source)
+    if not _IN_BACKGROUND.search(source):
+        return source
+    jobs = set(_JOB.findall(source))
+
+    def ended(found: Match[str]) -> str:
+        return "true" if jobs.issuperset(_NAMED.findall(found[1])) else found[0]
+
+    left = _KILL.sub(ended, source)
+    if left != source:
+        left = _STARTED.sub(r"\1true", left)
+    return _REQUEST.sub("true", left)
