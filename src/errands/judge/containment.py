@@ -167,9 +167,18 @@ def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     if name in _PATTERNED:
         first = next((at for at, word in enumerate(rest) if not word.startswith("-")), len(rest))
         rest = rest[:first] + rest[first + 1 :]
+    if name == "git" and words[1:2] and words[1] in ("log", "show", "diff"):
+        rest = _without_picked(rest)
     if name in _LABELLING:
         rest = tuple(word for word in rest if not word.startswith("//"))
     return any(reaches_out(word, workspace) for word in (words[0], *rest))
+
+
+def _without_picked(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out what `git log -S` and `-G` look for in changes."""
+    return tuple(
+        word for before, word in zip(("", *words), words, strict=False) if before not in ("-S", "-G")
+    )
 
 
 def reaches_out(word: str, workspace: Workspace) -> bool:

@@ -389,7 +389,9 @@ class _Case:
         self._is_outward |= is_outward
         followed = follow(words)
         if followed is None or followed.itself:
-            found = (each for each in reasons_for(texts, workspace) if each.undo == "no" or is_outward)
+            about = reasons_for(texts, workspace)
+            self._needs_more |= any(each.kind == "secret" for each in about)
+            found = (each for each in about if each.undo == "no" or is_outward)
             self._reasons.update(dict.fromkeys(found))
         if followed:
             for step in followed.steps:

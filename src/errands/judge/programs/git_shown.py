@@ -6,13 +6,14 @@ import re
 
 from errands.judge.programs.entry import ask, ask_each
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.hunting import about_keys, seeks_secrets
 from errands.judge.programs.places import (
     is_only_possible,
     may_name_secret,
     objection_to_place,
     objection_to_recursion,
 )
-from errands.judge.programs.search import about_keys, copies_all, hunts_keys
+from errands.judge.programs.search import copies_all, hunts_keys, looks_for_secrets
 from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
@@ -44,9 +45,20 @@ def shows(use: str, *, skip: int = 0) -> Check:
         found = [_objection_to_operand(word, use, workspace) for word in named]
         beginnings = [value for name, value in usage.options if name == "--relative"]
         found += [_objection_to_beginning(word or "./", workspace) for word in beginnings]
-        return ask_each(found, "secret") + about_keys(usage.values("-S", "-G"))
+        return ask_each(found, "secret") + _about_picked(usage)
 
     return check
+
+
+def _about_picked(usage: Usage) -> Reasons:
+    """Object to the changes of lines that hold secrets; without a patch only the commits are shown."""
+    picked = {"-S": usage.values("-S"), "-G": usage.values("-G")}
+    hunted = about_keys(picked["-S"], ["fixed"]) + about_keys(picked["-G"], ["basic", "extended"])
+    if hunted or not (usage.has("-p", "-u", "--patch") or usage.name in ("git show", "git diff")):
+        return hunted
+    sought = [each for each in picked["-S"] if seeks_secrets(each, ["fixed"])]
+    sought += [each for each in picked["-G"] if seeks_secrets(each, ["basic", "extended"])]
+    return ask_each((f"looks for secrets in the history: {each}" for each in sought), "settings")
 
 
 def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | None:
@@ -115,7 +127,7 @@ def searches(usage: Usage, workspace: Workspace) -> Reasons:
     """Check the files that `git grep` searches; its first operand is a pattern."""
     if usage.has("--no-exclude-standard"):
         return ask("searches files that git ignores, which may hold secrets", "secret")
-    everything = copies_all(usage) if usage.has("--untracked") else ()
+    everything = (copies_all(usage) or looks_for_secrets(usage)) if usage.has("--untracked") else ()
     # Without a path it searches the current directory, which no operand names.
     here = ask_each([objection_to_place(".", "SEARCH", workspace)], "secret")
     named = shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)

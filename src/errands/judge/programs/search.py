@@ -7,6 +7,7 @@ import re
 
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.hunting import about_keys, seeks_secrets
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
     may_name_secret,
@@ -50,36 +51,19 @@ _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
 # Endings, and types of ripgrep, of files of which some often have secrets.
 _TELLING = re.compile(r"json\w*|ya?ml|toml|ini|xml|conf|config|cfg|plist|properties|php")
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
-# What secrets are called, and how they begin: a search for that through everything finds them.
-_SOUGHT = re.compile(
-    r"passw|passphrase|secret|token|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
-    r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|sk[-_]|hooks\.slack|bearer"
-    r"|_auth",
-    re.IGNORECASE,
-)
-# Values like those of secrets: a pattern that matches one of them looks for such values.
-_VALUES = (
-    "AKIA7Q2ZVX4K9WJ3QZ5B",
-    "ghp_q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9",
-    "sk-q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7",
-    "AAAAB3NzaC1yc2EAAAADAQABAAABgQC7q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9K",
-)
 # Directories of code and texts, where such words are names and not values.
 _CODE = frozenset(
     """src lib libs app apps test tests spec specs doc docs packages pkg cmd internal include examples scripts
     crates modules components pages api core server client frontend backend web ui cli tools bench benches
     node_modules vendor site-packages dist build target migrations templates public static assets""".split()
 )
-# How keys of well-known services begin: whoever searches for that wants to see such keys.
-_KEY = re.compile(
-    r"AKIA|ASIA\[|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
-    r"|PRIVATE (KEY|\.)"
-)
 _WIDEST = 20  # lines of context that still show a place and not a file
 
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     if not (usage.has("-r", "--recursive", *_FOLLOWS) or "recurse" in usage.values("-d", "--directories")):
+        if hunted := hunts_keys(usage):
+            return hunted
         if not _has_open_glob(usage):
             return ()
         return copies_all(usage) or _seeks_secrets(usage, _files(usage, _PATTERNS), workspace)
@@ -155,12 +139,7 @@ def _secret_choice(patterns: Sequence[str]) -> Reasons:
 def hunts_keys(usage: Usage) -> Reasons:
     """Object to a search for what keys of well-known services look like, unless it only names files."""
     patterns = [*usage.values("-e", "--regexp"), *usage.operands[:1]]
-    return () if _shows_no_lines(usage) else about_keys(patterns)
-
-
-def about_keys(patterns: Sequence[str]) -> Reasons:
-    """Object to patterns that were written to find keys."""
-    return ask_each((f"searches for keys: {each}" for each in patterns if _KEY.search(each)), "secret")
+    return () if _shows_no_lines(usage) else about_keys(patterns, _dialects(usage))
 
 
 def copies_all(usage: Usage) -> Reasons:
@@ -193,14 +172,18 @@ def _shows_no_lines(usage: Usage) -> bool:
 
 def _seeks_secrets(usage: Usage, places: Sequence[str], workspace: Workspace) -> Reasons:
     """Object to a search for secrets in directories that have more than code, hidden files included."""
-    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
-    if _shows_no_lines(usage) or all(_is_code(place, workspace) for place in places or ["."]):
+    is_code = all(_is_code(place, workspace) for place in places or ["."])
+    return () if is_code else looks_for_secrets(usage)
+
+
+def looks_for_secrets(usage: Usage) -> Reasons:
+    """Object to a search for what secrets are called, or look like, unless it only names files."""
+    if _shows_no_lines(usage):
         return ()
-    for pattern in patterns:
-        is_value = len(pattern) > 3 and any(matches(pattern, each, _VALUES) for each in _dialects(usage))
-        if is_value or _SOUGHT.search(pattern):
-            return ask(f"looks for secrets in every file: {pattern}", "settings")
-    return ()
+    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
+    dialects = _dialects(usage)
+    found = (f"looks for secrets in every file: {each}" for each in patterns if seeks_secrets(each, dialects))
+    return ask_each(found, "settings")[:1]
 
 
 def _is_code(place: str, workspace: Workspace) -> bool:

@@ -1,0 +1,110 @@
+"""Hunting: whether a pattern was written to find secrets: well-known keys, or what secrets are called.
+
+A pattern is tried on samples. It counts if it matches one of them because of what is special about it, and
+so neither an ordinary line nor the same sample with other letters at its beginning. `.` and `key` find
+secrets as well, but nobody writes them for that.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from errands.judge.programs.entry import ask_each
+from errands.judge.programs.patterns import matches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.judge.programs.entry import Reasons
+    from errands.judge.programs.patterns import Dialect
+
+# What secrets are called, and how they begin: a search for that through everything finds them.
+_SOUGHT = re.compile(
+    r"passw|passphrase|secret|token|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
+    r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|(?<![a-z])sk[-_]|hooks\.slack"
+    r"|bearer|_auth",
+    re.IGNORECASE,
+)
+# Values like those of secrets: a pattern that matches one of them looks for such values.
+_VALUES = (
+    "AKIA7Q2ZVX4K9WJ3QZ5B",
+    "ghp_q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9",
+    "sk-q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7",
+    "AAAAB3NzaC1yc2EAAAADAQABAAABgQC7q7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9K",
+    "9f86d081884c7d659a2feaa0c55ad0159f86d081884c7d659a2feaa0c55ad015",
+)
+# Lines of settings with secrets.
+_NAMED = (
+    """
+password: q7|password=q7|password = q7|passwd=q7|pwd=q7|secret=q7|token: q7|api_key=q7|client_secret=q7
+authorization: Basic q7|x-api-key: q7|_authToken=q7|AWS_SECRET_ACCESS_KEY=q7|AWS_ACCESS_KEY_ID=q7
+OPENAI_API_KEY=q7|ANTHROPIC_API_KEY=q7|DB_PASSWORD=q7|DATABASE_URL=q7|SECRET_KEY_BASE=q7|SharedAccessKey=q7
+postgres://u7:Zx2Vb9Kw4@q7z.zz:1/q|postgresql://u7:Zx2Vb9Kw4@q7z.zz:1/q|mysql://u7:Zx2Vb9Kw4@q7z.zz:1/q
+mongodb+srv://u7:Zx2Vb9Kw4@q7z.zz/q|mongodb://u7:Zx2Vb9Kw4@q7z.zz/q|redis://:Zx2Vb9Kw4@q7z.zz:1/q
+ssh-rsa AAAAB3NzaC1yc2E
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
+# How keys of well-known services begin.
+_BEGINNINGS = (
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "-----BEGIN OPENSSH PRIVATE KEY-----",
+    "-----BEGIN EC PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----",
+    *"""AKIA ghp_ gho_ ghs_ ghu_ github_pat_ glpat- glrt- xoxb- xoxp- xoxa- xapp-1- sk-ant-api03- sk-proj-
+    sk-or-v1- sk_live_ pk_live_ rk_live_ sk_test_ AIza ya29. GOCSPX- AccountKey= npm_ pypi-AgEI hf_ dop_v1_
+    SG. whsec_ shpat_ r8_ gsk_ AGE-SECRET-KEY-1 dckr_pat_ lin_api_ ntn_ eyJ MIIE hvs. tskey- ATATT3 dapi
+    """.split(),
+)
+_BODY = "Q7ZX2VB9KW4JT8QZ6XV3BN5MQ1WZ7KX2VB9QZ6XV3BN5MQ1WZ7KX2VB9"
+_KEYS = tuple(f"{beginning}{_BODY}" for beginning in _BEGINNINGS)
+_OTHERS = tuple(f"{codecs.encode(beginning, 'rot13')}{_BODY}" for beginning in _BEGINNINGS)
+# Of those, what the eye sees at once; also where the rest of a pattern is not understood.
+_KEY = re.compile(
+    r"AKIA|ASIA\[|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
+    r"|PRIVATE (KEY|\.)"
+)
+_ORDINARY = (
+    """
+name: value|name = value|NAME=value|export NAME=value|x=1|https://example.com:8080/x|begin end public
+the private key of an rsa, ec or openssh key pair|a live test of access to an account|author pass auth
+user_id base_url api_base is_live_x x_test_y a_path_b task_id apk_path work_dir npm_config_x|base secret url
+task-list disk-usage project api msg.x high through the shelf_x hf_home postgres mysql mongodb redis|parsec_x
+pypi-x db aws client key value pairs token password authorization accountKey sharedAccessKey dapi
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
+
+
+def about_keys(patterns: Sequence[str], dialects: Sequence[Dialect]) -> Reasons:
+    """Object to patterns that were written to find keys."""
+    return ask_each(
+        (f"searches for keys: {each}" for each in patterns if _finds_keys(each, dialects)), "secret"
+    )
+
+
+def seeks_secrets(pattern: str, dialects: Sequence[Dialect]) -> bool:
+    """Return whether a pattern was written to find what secrets are called, or what they look like."""
+    if _SOUGHT.search(pattern):
+        return True
+    if len(pattern) > 3 and any(matches(pattern, each, _VALUES) for each in dialects):
+        return True
+    return any(matches(pattern, each, _NAMED) and not matches(pattern, each, _ORDINARY) for each in dialects)
+
+
+def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:
+    if _KEY.search(pattern):
+        return True
+    return any(
+        matches(pattern, each, _KEYS)
+        and not matches(pattern, each, (*_ORDINARY, *_NAMED))
+        and any(
+            matches(pattern, each, (key,)) and not matches(pattern, each, (other,))
+            for key, other in zip(_KEYS, _OTHERS, strict=True)
+        )
+        for each in dialects
+    )
