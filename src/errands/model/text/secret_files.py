@@ -67,7 +67,7 @@ kube_config* kube-config *.rkestate .environment .dotenv .*-env .histfile .bash_
 *.pass *_pass *-pass *passwd *.cred *.creds *.tfrc *.netrc .netrc-* *.nmconnection *.hive *.dit *.1pux
 *.1pif *.private *_private *.opvault *.wpa_supplicant .linode-cli .flyrc .comet.config .clearml.conf .smb
 .cifs .htdigest .ansible_vault*
-.dbshell .transifexrc .pnpmrc
+.dbshell .transifexrc .pnpmrc *.macaroon *.sec *.jaas *jaas.conf pgpass *.pin *keychain-dump*
 """.split()
 
 # Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
@@ -108,7 +108,12 @@ cloudflare.ini digitalocean.ini acme.json settings-security.xml configuration.ph
 database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli htdigest password.md passwords.md
 password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *-shadow *_shadow
 .sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
-.ovh.conf .civo.json .vultr-cli.yaml wg?.conf clouds.yaml *openrc.sh ngrok.yml
+.ovh.conf .civo.json .vultr-cli.yaml wg?.conf clouds.yaml *openrc *openrc.sh ngrok.yml
+*_token.json client?secret*.json clientsecret*.json *oauth?client*.json database_url database_url.*
+connection?string connection?string.txt connectionstring connectionstring.txt sops?age.txt age.txt
+dotenv.txt .token_seed webhook_url webhook?url.txt cookie-jar cookie_jar bitwarden*.json password?list*
+*?shadow.txt *creds.sh tokens.sh printenv.* passwords.org passwd.org creds.md secrets.md *keystore*.b64
+secrets.exs
 """.split()
 
 # Names under which passwords are often kept among ordinary settings and data.
@@ -128,6 +133,15 @@ env.json env.js env.ts *.age aws.y*ml s3.y*ml amazon_s3.y*ml stripe.y*ml ldap.y*
 storage.y*ml tokens.y*ml session.json account.json accounts.xml .rdata ecosystem.config.js
 docker-compose.override.y*ml install-config.yaml doctl.yaml certbot*.ini route53.ini paypal.ini
 braintree.yml plaid.json dockerhub.txt openai.txt arduino_secrets.h
+*.rdb *.aof coredump* my.cnf mysql.cnf db.conf db?config.php dbconfig.php config.php db.php
+application*.properties application*.y*ml bootstrap.y*ml hibernate.properties liquibase.properties
+flyway.conf flyway.toml odoo.conf discourse.conf bitcoin.conf lnd.conf homeserver.y*ml app.ini gitlab.rb
+snowflake.toml databricks.cfg kafka*.properties nexus.properties artifactory.properties *settings.xml
+*.pubxml.user auth0.json okta.y*ml *realm*.json plaid.y*ml paypal.json square.json pagerduty.yml
+*postman_environment.json insomnia*.json *keystore-*.json *hashes.txt botconfig.json config.bot.json
+mcp*.json opencode.json .crush.json litellm_config.y*ml aider.conf.yml env env.txt env.bak env.y*ml env.*.sh
+*?env.sh *env.log environment.txt environment.prod*.ts secrets.h *credentials.h keys.js keys_*.js *?keys.py
+settings_prod*.py private_settings.py connections.json dns.ini .rspec-local luks-header*
 """.split()
 
 # Published on purpose, although those names would match.
