@@ -124,6 +124,17 @@ def test_what_is_too_much_for_a_sandbox_is_seen_in_disguise(line: str) -> None:
         "conda env list",
         "rustup toolchain list",
         "flask --app app routes",
+        "zip -r x.zip src -x '*.pyc'",
+        "tar cf x.tar src",
+        "cmake -E echo rm",
+        "pytest --basetemp=.tmp",
+        "pytest -k 'db reset'",
+        "fdupes -r src",
+        "uv venv",
+        "alembic upgrade head",
+        "python manage.py migrate",
+        "npm run test:db",
+        "./scripts/deploy-data.sh --check drop",
     ],
 )
 def test_names_that_only_sound_harmful_are_contained(line: str) -> None:

@@ -12,6 +12,7 @@ import posixpath
 import re
 
 from errands.judge.programs import FAMILIES, is_secret
+from errands.judge.programs.deleting import deletion_of
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.harms import harm_of
 from errands.judge.programs.needs import (
@@ -45,7 +46,9 @@ _WORDS = re.compile(
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
     |crontab|eval|exec)(?![\w-]) | -delete\b | \b(?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urlopen
     |rm_rf|rm_r|urllib\.request)\b | \bos\.(?:remove|rmdir|unlink)\b | \bFile\.delete\b
-    | \bDeno\.remove | \.unlink\( | \.rm\( | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
+    | \bDeno\.remove | \.unlink\( | \.rm\( | \.delete\(\s*\) | \b(?:delete|destroy)_all\b
+    | \bRemove-Item\b | \bfile\s+delete\b | \(delete-(?:file|directory)\b | \bos\.truncate\b
+    | \b(?:removeSync|remove_(?:dir|file|entry)\w*)\b
     | \bimport\s+(?:remove|unlink|rmdir)\b
     | (?<![\w.])(?<!\bdef\ )(?<!\bfunction\ )fetch\s*\( | \b(?:globalThis|window)\.fetch\b
     | \bgit\s+(?:-\S+\s+)*fetch\b
@@ -59,12 +62,13 @@ _WORDS = re.compile(
 )
 # Builtins that evaluate what looks like plain words: `let 'a[$(rm x)]'`, `mapfile -C 'rm x'`.
 _EVALUATING = frozenset(
-    """alias compgen complete declare enable export let local mapfile printf read readarray test trap typeset
+    """alias bind compgen complete declare enable export hash jobs let local mapfile printf read readarray
+    test trap typeset
     [""".split()
 )
 # Another command as one word, which an option or a setting may run: `git -c core.pager='rm -rf x'`.
 _COMMAND = re.compile(
-    r"(?:^|[=!\s\"'(`;])(?:[^\s=]*/)?(?:rm|rmdir|unlink|shred|srm|dd|curl|wget|ssh|scp|nc|ncat|socat|sudo|doas)"
+    r"(?:^(?:-[A-Za-z])?|[=!\s\"'(`;])(?:[^\s=]*/)?(?:rm|rmdir|unlink|shred|srm|dd|curl|wget|ssh|scp|nc|ncat|socat|sudo|doas)"
     r"[\s,]+[^\s|]"
 )
 # A pattern for hidden files that begins like a name, and not like the `.*` of a regular expression.
@@ -239,7 +243,7 @@ def redirected(text: str) -> list[str]:
 def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether a command in a line that is not followed might need more than a sandbox allows."""
     named = (posixpath.basename(words[0]), *words[1:])
-    harm = None if _is_in_front(named) else harm_of(named)
+    harm = None if _is_in_front(named) else harm_of(named) or deletion_of(named)
     return needs_more(words, () if harm is None else (harm,), workspace)
 
 

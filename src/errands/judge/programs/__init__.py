@@ -97,6 +97,16 @@ def entry_for(name: str) -> Entry | None:
 
 def reasons_for(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Return why a person must be asked about this command; () if it is harmless."""
+    reasons = _reasons_by_tables(words, workspace)
+    if not reasons or any(reason.kind == "delete" for reason in reasons):
+        return reasons
+    from errands.judge.programs.deleting import deletion_of  # needed only when there is something to ask
+
+    deletion = deletion_of(words)
+    return (deletion, *reasons) if deletion else reasons
+
+
+def _reasons_by_tables(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     name = words[0]
     if "/" in name:
         runs = ask(f"runs the file {name}", "script")
