@@ -13,7 +13,7 @@ from typing import Any
 
 from errands import __version__
 from errands.dialects import named
-from errands.frontends.install.pieces import Entry, Item, Rule, Whole
+from errands.frontends.install.pieces import Entry, Rule, Whole
 from errands.frontends.install.place import (
     SERVER,
     Place,
@@ -47,13 +47,12 @@ def targets(place: Place) -> tuple[Target, ...]:
             Entry(path=("enabledPlugins", f"{PLUGIN}@{MARKETPLACE}"), value=True),
             Rule(path=("permissions", "allow"), value=TOOLS, wanted=place.trust),
         ),
-        retired=() if place.project is not None else _OLD_HOOKS,
     )
     files = tuple(
         Target(path=os.path.join(bundle, *path.split("/")), pieces=(Whole(text=text),))
         for path, text in _bundle(place).items()
     )
-    return (*files, settings, *_retired(place, folder))
+    return (*files, settings)
 
 
 def _folder(place: Place) -> str:
@@ -124,21 +123,3 @@ def _tasks_command(place: Place) -> str:
     filters = "; ".join(f"`{name}` of `{tool}` is one of {', '.join(words)}" for tool, name, words in listing)
     what = f'The filter is "$ARGUMENTS": {filters}. For any other word, say which there are.'
     return packaged("claude", "tasks.md").replace("{hint}", hint).replace("{filters}", what if hint else "")
-
-
-# What earlier versions wrote: a server, hooks, and commands that hid Claude Code's own.
-
-_OLD_HOOKS = (
-    Item(path=("hooks", "PostToolUse"), value={}, mark="-m errands client claude wake"),
-    Item(path=("hooks", "UserPromptSubmit"), value={}, mark="-m errands client claude remind"),
-)
-_OLD_FILES = (("commands", "background.md"), ("commands", "tasks.md"), ("skills", "errands", "SKILL.md"))
-
-
-def _retired(place: Place, folder: str) -> tuple[Target, ...]:
-    state = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
-    entry = Entry(path=("mcpServers", SERVER), value={})
-    files = [Target(path=os.path.join(folder, *each), retired=(Whole(text=""),)) for each in _OLD_FILES]
-    if place.project is not None:
-        files.append(Target(path=os.path.join(folder, "settings.json"), retired=_OLD_HOOKS))
-    return (Target(path=place.either(".mcp.json", state), retired=(entry,)), *files)

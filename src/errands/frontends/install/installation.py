@@ -30,7 +30,7 @@ class Installation:
 
     def snippets(self) -> list[tuple[str, str]]:
         """Return what belongs in each file, for a person who edits by hand."""
-        return [(each.path, each.alone().rstrip()) for each in self._targets if each.pieces]
+        return [(each.path, each.alone().rstrip()) for each in self._targets]
 
     def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
         """Return what would change, as a diff of each file."""
@@ -52,9 +52,8 @@ class Installation:
     def _write(self) -> None:
         plan.check_rights(self._needed)
         # Remember how to undo it before doing it.
-        left = self._memory.keep(self._changes)
+        self._memory.keep(self._changes)
         plan.carry_out(self._needed)
-        plan.sweep(left)
 
     def _remove(self) -> None:
         plan.carry_out(self._needed)

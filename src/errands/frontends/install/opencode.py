@@ -7,8 +7,8 @@ import os
 
 from errands.dialects.completion import wake_advice
 from errands.dialects.opencode import OpenCode
-from errands.frontends.install.pieces import Entry, Whole
-from errands.frontends.install.place import SERVER, Place, command, environment, packaged
+from errands.frontends.install.pieces import Whole
+from errands.frontends.install.place import Place, command, environment, packaged
 from errands.frontends.install.plan import Target
 from errands.model.errors import BadValue
 from errands.ports.dialect import Caller
@@ -22,17 +22,7 @@ def targets(place: Place) -> tuple[Target, ...]:
             "leave --dialect out"
         )
     folder = place.either(os.path.join(".opencode", "plugin"), place.config("opencode", "plugin"))
-    plugin = Target(path=os.path.join(folder, "errands.js"), pieces=(Whole(text=_plugin(dialect, place)),))
-    return (plugin, *_retired(place))
-
-
-def _retired(place: Place) -> tuple[Target, ...]:
-    """Return the server of tools that earlier versions wrote, whose tools the plugin would double."""
-    entry = Entry(path=("mcp", SERVER), value={})
-    paths = [
-        place.either(each, place.config("opencode", each)) for each in ("opencode.jsonc", "opencode.json")
-    ]
-    return tuple(Target(path=each, retired=(entry,)) for each in paths)
+    return (Target(path=os.path.join(folder, "errands.js"), pieces=(Whole(text=_plugin(dialect, place)),)),)
 
 
 def _plugin(dialect: OpenCode, place: Place) -> str:

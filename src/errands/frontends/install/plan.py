@@ -19,11 +19,10 @@ from errands.model.record import record
 
 @record
 class Target:
-    """A file and what belongs in it; `retired` is what an earlier version of Errands wrote there."""
+    """A file and what belongs in it."""
 
     path: str
-    pieces: tuple[Piece, ...] = ()
-    retired: tuple[Piece, ...] = ()
+    pieces: tuple[Piece, ...]
 
     def alone(self) -> str:
         """Return the file as it would be with nothing else in it."""
@@ -35,13 +34,12 @@ class Target:
 
 @record
 class Change:
-    """A file before and after (None: no file), the notes of its pieces, and folders that were created."""
+    """A file before and after (None: no file), and the notes of its pieces."""
 
     path: str
     before: str | None
     after: str | None
     notes: tuple[Note, ...] = ()
-    folders: tuple[str, ...] = ()
 
     @property
     def is_needed(self) -> bool:
@@ -74,27 +72,21 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def installation(targets: Sequence[Target], memory: Memory) -> list[Change]:
-    """Return the changes that put everything in place, and remove what earlier versions wrote."""
+    """Return the changes that put everything in place."""
     changes = []
     for target in targets:
         before = _read(target.path)
-        text, former = _lines(before), memory.retired_notes(target)
-        if former is not None:
-            text = _undone(target.path, text, target.retired, former)
-        notes = []
+        text, notes = _lines(before), []
         for piece, known in zip(target.pieces, memory.notes(target), strict=True):
             try:
                 notes.append({**_remembered(piece.note(text), known), "piece": piece.name})
                 text = piece.put(text)
             except BadValue as error:
                 raise _refused(target.path, error, piece) from None
-        folders = (*_missing_folders(target.path), *_folders(former or ()))
-        if notes and folders:
+        if folders := _missing_folders(target.path):
             notes[0]["folders"] = folders
         after = _ended_like(before, text)
-        changes.append(
-            Change(path=target.path, before=before, after=after, notes=tuple(notes), folders=folders)
-        )
+        changes.append(Change(path=target.path, before=before, after=after, notes=tuple(notes)))
     return changes
 
 
@@ -103,23 +95,19 @@ def removal(targets: Sequence[Target], memory: Memory) -> list[Change]:
     changes = []
     for target in targets:
         before = _read(target.path)
-        former = memory.retired_notes(target)
-        notes = memory.notes(target) if former is None else former
-        text = _undone(
-            target.path, _lines(before), target.pieces if former is None else target.retired, notes
-        )
+        text = _undone(target, _lines(before), memory.notes(target))
         changes.append(Change(path=target.path, before=before, after=_ended_like(before, text)))
     return changes
 
 
-def _undone(path: str, text: str | None, pieces: Sequence[Piece], notes: Sequence[Note]) -> str | None:
-    for piece, note in reversed(list(zip(pieces, notes, strict=True))):
+def _undone(target: Target, text: str | None, notes: Sequence[Note]) -> str | None:
+    for piece, note in reversed(list(zip(target.pieces, notes, strict=True))):
         if text is None:
             break
         try:
             text = piece.undo(text, note)
         except BadValue as error:
-            raise _refused(path, error, piece) from None
+            raise _refused(target.path, error, piece) from None
     return text
 
 
@@ -183,31 +171,15 @@ class Memory:
 
     def notes(self, target: Target) -> Sequence[Note]:
         """Return the notes of the pieces of a file."""
-        known = self._known.get(target.path, [])
-        if any("piece" in note for note in known):
-            named = {note.pop("piece", ""): note for note in map(dict, known)}
-            return [named.get(each.name, {}) for each in target.pieces]
-        # Notes without names are of an earlier version, in the order of its pieces.
-        is_same = len(known) == len(target.pieces) and not target.retired
-        return known if is_same else [{}] * len(target.pieces)
+        known = {note.pop("piece"): note for note in map(dict, self._known.get(target.path, ()))}
+        return [known.get(each.name, {}) for each in target.pieces]
 
-    def retired_notes(self, target: Target) -> Sequence[Note] | None:
-        """Return the notes of what an earlier version wrote into a file; None if it wrote nothing."""
-        known = self._known.get(target.path, [])
-        names = [each.get("piece") for each in known]
-        is_old = names in ([None] * len(target.retired), [each.name for each in target.retired])
-        return known if target.retired and is_old else None
-
-    def keep(self, changes: Sequence[Change]) -> set[str]:
-        """Remember the changes; return folders of an earlier version that may be empty now."""
-        known = {**self._known, **{each.path: list(each.notes) for each in changes if each.notes}}
-        left = [each for each in changes if not each.notes]
-        for each in left:
-            known.pop(each.path, None)
+    def keep(self, changes: Sequence[Change]) -> None:
+        """Remember the changes."""
+        known = {**self._known, **{each.path: list(each.notes) for each in changes}}
         if folders := _missing_folders(self._path):
             known[self._path] = [{"folders": folders}]
         self._save(known)
-        return {folder for each in left for folder in each.folders}
 
     def forget(self, changes: Sequence[Change]) -> set[str]:
         """Forget these changes; return the folders that were created for them."""
@@ -216,7 +188,7 @@ class Memory:
             gone.add(self._path)
         notes = [note for path in gone for note in self._known.get(path, ())]
         self._save({path: notes for path, notes in self._known.items() if path not in gone})
-        return set(_folders(notes))
+        return {folder for note in notes for folder in note.get("folders", ())}
 
     def _save(self, known: Mapping[str, Any]) -> None:
         if known == self._known:
@@ -287,10 +259,6 @@ def _missing_folders(path: str) -> list[str]:
     while (path := os.path.dirname(path)) and not os.path.exists(path):
         folders.append(path)
     return folders
-
-
-def _folders(notes: Iterable[Note]) -> list[str]:
-    return [folder for note in notes for folder in note.get("folders", ())]
 
 
 def _refused(path: str, error: BadValue, piece: Piece) -> BadValue:

@@ -63,7 +63,7 @@ def _served(environ: Mapping[str, str]) -> dict[str, str]:
     if not session:
         return dict(environ)
     is_woken = environ.get("CLAUDE_CODE_ENTRYPOINT", "") != ONE_SHOT
-    # Our plugin comes with the hook that names the session; what earlier versions installed does not.
+    # The hook that names the session comes with our plugin; a server that was set up by hand has none.
     argument = {"ERRANDS_SESSION_ARGUMENT": ARGUMENT} if environ.get("CLAUDE_PLUGIN_ROOT") else {}
     return {
         **environ,
