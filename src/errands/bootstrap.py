@@ -91,7 +91,7 @@ def open_engine(
 
 
 def _has_session(home: Home, config: Config, sought: SoughtSession) -> bool:
-    from errands.agents.presence import has_session
+    from errands.agents import has_session
     from errands.config.backends import settings_of
 
     return has_session(sought, settings_of(sought.agent, config.backends), home.path)

@@ -138,7 +138,7 @@ async def test_the_same_call_now_and_then_is_not_a_circle(on: Stage) -> None:
 
 
 async def test_a_model_that_calls_unknown_tools_is_corrected_and_then_given_up(on: Stage) -> None:
-    with pytest.raises(AgentError, match="the model could not go on"):
+    with pytest.raises(AgentError, match="the model could not continue"):
         await on.ask(*[call("command", wrong=number) for number in range(9)])
 
     assert 2 <= len(on.model.asked) <= 5

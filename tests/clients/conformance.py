@@ -26,7 +26,7 @@ from errands.frontends.mcp.http import make_app
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.tools.http_server import origins_of
 from errands.ports.dialect import Caller, Reply, Tool
-from errands.ports.listening import listening
+from errands.ports.server_socket import listening
 from tests.clients.conformance_content import BESIDE, add_content
 from tests.clients.conformance_forms import add_forms
 

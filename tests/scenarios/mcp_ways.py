@@ -31,7 +31,7 @@ from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.tools.http_server import App, Receive, Scope, Send, origins_of
 from errands.ports.dialect import Caller, Reply, Tool
-from errands.ports.listening import listening
+from errands.ports.server_socket import listening
 from errands.testing.carriers import Carrier, Way
 from errands.testing.engines import TestEngine
 

@@ -79,7 +79,7 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(
     reply = await claude("Bash", command=command, timeout=3000)  # enough to print, on a busy machine too
     given, pid = facts(reply), (await claude.task()).latest.pid
     assert given["status"] == "running"
-    assert "It goes on in the background." in reply.text
+    assert "It continues in the background." in reply.text
     assert "Nothing will tell you when it ends; ask with TaskOutput" in reply.text
     so_far = fenced(given["output"])
     await asyncio.to_thread(gate.write_text, "")

@@ -126,12 +126,6 @@ async def test_a_launch_says_that_no_model_answers(native: Speaker) -> None:
     assert "No model" not in (await native("ask", prompt="say it", agent="cat")).text
 
 
-async def test_the_earlier_name_of_the_list_still_works(native: Speaker) -> None:
-    found = await run(native, "true")
-    assert [each["id"] for each in facts(await native("list"))["tasks"]] == [found]
-    assert "list" not in [tool.name for tool in await native.carrier.tools()]
-
-
 @pytest.mark.spec("L27")
 async def test_run_can_be_retried(native: Speaker) -> None:
     task_id = await run(native, "exit 3", retries=2)
@@ -229,7 +223,7 @@ async def test_what_is_asked_again_is_resumed(native: Speaker) -> None:
 @pytest.mark.parametrize("more", [{"agent": "offline"}, {"name": "x"}])
 async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]) -> None:
     said = await native.refused("ask", resume="x", prompt="x", **more)
-    assert said == f"resume goes on with a task as it is; leave out {next(iter(more))}"
+    assert said == f"resume continues a task as it is; leave out {next(iter(more))}"
 
 
 async def test_ask_an_unknown_agent(native: Speaker, placed: Placing | None) -> None:

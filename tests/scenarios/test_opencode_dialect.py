@@ -124,7 +124,7 @@ async def test_background_task_with_resume(opencode: Speaker) -> None:
 async def test_resume_takes_a_prompt_and_nothing_else(opencode: Speaker, more: dict[str, str]) -> None:
     found = await ended(opencode)
     said = await opencode.refused("background_task", resume=found, prompt="go on", **more)
-    assert said == "resume goes on with a task as it is; give resume and prompt, and nothing else"
+    assert said == "resume continues a task as it is; give resume and prompt, and nothing else"
 
 
 @pytest.mark.spec("L13")

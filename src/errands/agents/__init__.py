@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from errands.ports.agent import Agent
+    from errands.ports.agent import Agent, SoughtSession
 
 BUILT_IN = {
     "offline": "errands.agents.offline:Offline",
@@ -30,6 +30,9 @@ BUILT_IN = {
 }
 # The extra that a backend needs.
 EXTRAS = {"builtin": "agents", "acp": "acp"}
+# The backends that keep sessions as files; the others keep them in our store, or in a program of theirs.
+_FILES = ("claude", "codex", "command")
+_PLACES = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
 
 def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
@@ -49,3 +52,23 @@ def backend_of(name: str, backend: str) -> Any:
     """Return the class of a backend; raise `UnknownAgent` if it cannot be loaded."""
     user = f"the agent {name!r}"
     return find(AGENTS, BUILT_IN, backend, noun="backend", error=UnknownAgent, user=user, extras=EXTRAS)
+
+
+def has_session(sought: SoughtSession, settings: Mapping[str, Any], home: str) -> bool:
+    """Return whether an agent has a session; True if that cannot be known.
+
+    The environment of the task says where a program keeps its files.
+    """
+    name, environ = sought.agent, sought.environ
+    backend = settings.get("backend", name)
+    if backend == "opencode":
+        opencode: Any = make(name, settings, home)
+        return bool(opencode.knows(sought.name, environ, is_own="/" in name))
+    if backend == "acp" and sought.may_start:
+        program: Any = make(name, {**settings, "env": {**environ, **settings.get("env", {})}}, home)
+        return bool(program.knows(sought.name, sought.messages, sought.cwd))
+    if backend not in _FILES:
+        return True
+    places = {each: environ.get(each, "") for each in _PLACES}
+    agent: Any = make(name, {**settings, "env": {**places, **settings.get("env", {})}}, home)
+    return bool(agent.knows(sought.name))

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from errands.agents import backend_of
 from errands.model.agent.install_hints import OLLAMA, OPENCODE, SERVER, no_program, no_server
 from errands.model.errors import AgentUnavailable
+from errands.ports.bridges import URL
 from errands.ports.plugin import load
 
 TYPE_CHECKING = False
@@ -33,8 +34,7 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
         case "builtin":
             return _builtin(settings)
         case "opencode":
-            usual = load("errands.agents.opencode.server:URL")
-            return _listens(str(settings.get("url", usual)), OPENCODE)
+            return _listens(str(settings.get("url", URL)), OPENCODE)
         case "command":
             return _program(settings.get("command", settings.get("preset", "claude")))
         case "claude" | "codex":

@@ -16,8 +16,8 @@ from errands.channels.blocking import BlockingChannel, request
 from errands.http import HttpError, Response, basic_auth
 from errands.model.errors import NotNow, Refused
 from errands.model.notices.delivery import Delivery, message
+from errands.ports.bridges import URL
 
-URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
 BUSY = 5.0  # seconds until a busy session is tried again
 RECENT = 50  # messages to search for a delivery that may have arrived
 

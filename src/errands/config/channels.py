@@ -9,7 +9,7 @@ import os
 
 from errands.config.secret import PLACES, is_secret
 from errands.model.errors import BadValue
-from errands.model.notices.notice import parse_address
+from errands.model.notices.notice import is_name, parse_address
 from errands.model.record import record
 from errands.text import did_you_mean
 
@@ -76,7 +76,6 @@ _WEBHOOK = (
         choices=("standard", "github"),
     ),
 )
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 def kind_of(name: str, channels: Mapping[str, Mapping[str, Any]]) -> str:
@@ -117,7 +116,7 @@ def wrong_channel(name: str, settings: Any) -> Iterator[tuple[str, str]]:
 
 def wrong_webhook(name: str, settings: Any) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the settings of a webhook: the key, and what to do about it."""
-    if not name[:1].isalpha() or not _LETTERS.issuperset(name):
+    if not is_name(name):
         yield "", f"{name!r} cannot be a webhook; use lower-case letters, digits and hyphens"
     else:
         yield from _wrong_settings(settings, _WEBHOOK, "a webhook")

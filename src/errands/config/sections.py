@@ -109,7 +109,7 @@ class Agents:
     )
     continues: bool = key(
         True,
-        "whether the agent of a chat goes on by itself when its work ends and you are not typing",
+        "whether the agent of a chat continues by itself when its work ends and you are not typing",
         personal=True,
     )
     warm: timedelta | None = key(

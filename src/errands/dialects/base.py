@@ -27,13 +27,11 @@ UNLESS = " unless you say `fork`"  # in a description: left out for callers that
 class BaseDialect:
     """A dialect has one method for each tool, with the tool's name.
 
-    `ask_with` is the tool to ask about a task with, for callers that are not notified. `aliases` are earlier
-    names of tools, which still work but are not listed.
+    `ask_with` is the tool to ask about a task with, for callers that are not notified.
     """
 
     name: str
     ask_with: str
-    aliases: Mapping[str, str] = {}
     all_tools: tuple[Tool, ...]
 
     def tools(self, caller: Caller) -> tuple[Tool, ...]:
@@ -49,7 +47,6 @@ class BaseDialect:
     async def _call(
         self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]
     ) -> Reply:
-        name = self.aliases.get(name, name)
         tool = next((each for each in self.tools(caller) if each.name == name), None)
         if tool is None:
             known = ", ".join(each.name for each in self.all_tools)

@@ -36,7 +36,7 @@ class Claude(BaseDialect):
         Tool(
             name="Task",
             description="Launch a subagent on a task of several steps. With run_in_background it returns a "
-            "task_id at once. Otherwise it waits; what takes longer goes on in the background. {end}\n"
+            "task_id at once. Otherwise it waits; what takes longer continues in the background. {end}\n"
             'Example: {"description": "Run tests", "prompt": "Execute the full test suite", '
             '"subagent_type": "general-purpose", "run_in_background": true}',
             parameters=schema(
@@ -55,7 +55,7 @@ class Claude(BaseDialect):
         Tool(
             name="Bash",
             description="Run a shell command. With run_in_background it returns a task_id at once. Otherwise "
-            "it waits for timeout ms; then the command goes on in the background under its task_id. {end}\n"
+            "it waits for timeout ms; then the command continues in the background under its task_id. {end}\n"
             'Example: {"command": "npm test", "run_in_background": true}',
             parameters=schema(
                 "command",
@@ -199,7 +199,7 @@ class Claude(BaseDialect):
                 return await self._output(context, view)
             if not is_proposed:
                 so_far = await self._output(context, view)
-                said, lines = so_far.content or {}, [so_far.text, "It goes on in the background."]
+                said, lines = so_far.content or {}, [so_far.text, "It continues in the background."]
         view = await context.started(view)
         told = wake(view, context.caller, f"TaskOutput(task_id={view.id})")
         facts = {

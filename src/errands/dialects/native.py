@@ -12,7 +12,7 @@ from errands.dialects.completion import approval, remarks, wake
 from errands.dialects.output_text import bounded, elapsed, one_line, paged, summary
 from errands.dialects.tool_context import SHOWN, ToolContext
 from errands.model.options.table import RECURRING
-from errands.model.states import ENDED, OPEN, STANDING
+from errands.model.states import ENDED, OPEN, STANDING, predicate
 from errands.model.text.duration import spoken as spoken_duration
 from errands.model.view import View, as_json
 from errands.ports.dialect import Reply, Tool
@@ -38,13 +38,12 @@ def _as_in_run(*names: str) -> dict[str, Any]:
 class Native(BaseDialect):
     name = "native"
     ask_with = "wait"
-    aliases = {"list": "tasks"}  # until 0.1; some agents run tools as Python functions, where it is taken
     all_tools = (
         Tool(
             name="run",
             description="Run a shell command in the background, for whatever takes more than a few seconds: "
             "tests, builds, downloads. Returns a task id at once; with `wait` the result, if it is there in "
-            "time, and the command goes on if not. With every, cron or on it runs repeatedly. {end}\n"
+            "time, and the command continues if not. With every, cron or on it runs repeatedly. {end}\n"
             'Example: {"command": "make test", "name": "tests"}',
             parameters=schema(
                 "command",
@@ -66,13 +65,13 @@ class Native(BaseDialect):
                 **offered(*_COMMON, "agent", "allow", "allow_tools"),
                 propose=flag(_PROPOSE),
                 fork=flag("begin with a copy of this conversation", default=False),
-                resume=task_id("id of a completed task of `ask` to go on with"),
+                resume=task_id("id of a completed task of `ask` to continue"),
                 wait=milliseconds(_WAIT, default=0),
             ),
         ),
         Tool(
             name="tasks",
-            description="List your tasks, newest first, also those from before you forgot. "
+            description="List your tasks, newest first, even those you no longer remember. "
             'Example: {"state": "running"}',
             parameters=schema(
                 state=text("only these", longest=20, enum=list(_STATES)),
@@ -88,8 +87,8 @@ class Native(BaseDialect):
         ),
         Tool(
             name="output",
-            description="Read what a task printed, or an agent's answer. A long one comes in pages: go on at "
-            'the offset that the reply names. Example: {"id": "tests-7k2m4x"}',
+            description="Read what a task printed, or an agent's answer. A long one comes in pages: continue "
+            'at the offset that the reply names. Example: {"id": "tests-7k2m4x"}',
             parameters=schema(
                 "id", id=task_id(_ID), offset=number("byte to begin at; leave out for an overview", minimum=0)
             ),
@@ -97,8 +96,8 @@ class Native(BaseDialect):
         ),
         Tool(
             name="wait",
-            description="Wait until a task ends, or all tasks of a batch, and get the results; after the "
-            'time-out, what there is. Example: {"id": "tests-7k2m4x", "timeout": 60000}',
+            description="Wait until a task ends, or all tasks of a batch, and get the results, or what "
+            'there is when the time is up. Example: {"id": "tests-7k2m4x", "timeout": 60000}',
             parameters=schema(
                 id=task_id(_ID),
                 batch=text(_BATCH, longest=200),
@@ -171,7 +170,7 @@ class Native(BaseDialect):
         if resume is not None:
             if fork or given:
                 others = ", ".join([*(["fork"] if fork else []), *given])
-                return self.refused(f"resume goes on with a task as it is; leave out {others}", {})
+                return self.refused(f"resume continues a task as it is; leave out {others}", {})
             earlier = await context.find(resume)
             return await self._launched(
                 context, await context.engine.resume(earlier.id, prompt, is_awaited=is_awaited), wait
@@ -243,11 +242,11 @@ class Native(BaseDialect):
             if not live:
                 return self.refused("Nothing of this batch is live.", {})
             ended = await context.cancel(*live)
-            lines = [f"Task {view.id} is {view.state}." for view in ended]
+            lines = [f"Task {view.id} {predicate(view.state)}." for view in ended]
             return reply(ended, lines, {"tasks": [_facts(view) for view in ended], "count": len(ended)})
         view = await context.find(id)
         if not view.is_open:
-            return _reply(view, [f"Task {view.id} is {view.state} already."])
+            return _reply(view, [f"Task {view.id} {predicate(view.state)} already."])
         (view,) = await context.cancel(view)
         return _reply(view, [f"Task {view.id} is {view.state}."])
 

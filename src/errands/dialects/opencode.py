@@ -23,7 +23,7 @@ LISTED = 50  # tasks in one list
 NOTHING = "No background tasks found"
 EXCLUSIVE = (
     "fork and resume are mutually exclusive: a fork is a new task on a copy of this conversation, "
-    "a resume goes on with an earlier task; give one of them"
+    "a resume continues an earlier task; give one of them"
 )
 _WAIT = "longest wait in ms, with block"
 
@@ -46,7 +46,7 @@ class OpenCode(BaseDialect):
                 prompt=text("what the agent should do"),
                 agent=text("which agent (default: general, or the configured one)", longest=200),
                 fork=flag("start with a copy of this conversation", default=False),
-                resume=task_id("completed task to go on with; then give only this and prompt"),
+                resume=task_id("completed task to continue; then give only this and prompt"),
                 timeout=number("stop the agent after this time, ms (default: never)", minimum=1),
                 **offered("allow", "allow_tools"),
             ),
@@ -128,7 +128,7 @@ class OpenCode(BaseDialect):
                 return self.refused(EXCLUSIVE, {})
             if description is not None or agent is not None or timeout is not None or grants:
                 return self.refused(
-                    "resume goes on with a task as it is; give resume and prompt, and nothing else", {}
+                    "resume continues a task as it is; give resume and prompt, and nothing else", {}
                 )
             return await self.background_resume(context, task_id=resume, message=prompt)
         description = description or one_line(prompt, 60)

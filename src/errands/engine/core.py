@@ -11,11 +11,11 @@ from errands.model.errors import (
     ErrandsError,
     NotFound,
     NotListening,
-    not_running,
     unknown_task,
 )
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
+from errands.model.states import not_running
 from errands.model.text.naming import is_id
 from errands.ports.rundir import STARTS_WITHIN, files_in, last_output, reported_progress
 from errands.ports.store import MOST_IDS, Query
@@ -159,7 +159,7 @@ class EngineCore:
         return self.store.live_batches()
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
-        """Read a task's output from an offset; the piece says where to go on."""
+        """Read a task's output from an offset; the piece says where to continue."""
         if offset < 0:
             raise BadValue(f"offset must be 0 or more, not {offset}")
         return self._output().read(self._run_directory(task_id), offset=offset, limit=limit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from errands.engine.core import EngineCore
 from errands.model.errors import ErrandsError, IllegalMove, NotFound
 from errands.model.record import evolve
+from errands.model.states import predicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ class Engine(EngineCore):
 
         view, who = self.get(task_id), by or actor()
         if view.latest.state != "running":
-            raise IllegalMove(f"task {view.id} is {view.state}; only a running one can be stopped")
+            raise IllegalMove(f"task {view.id} {predicate(view.state)}; only a running one can be stopped")
         with self.store:
             self.store.request_stop(view.latest.id, by=who, now=self.clock.now())
         self.bell.ring_about([view.id])
@@ -313,12 +314,11 @@ class Engine(EngineCore):
         """Save a draft under a name; a template of that name is replaced."""
         from errands.model.options.template import check_name, parameters, to_text
 
-        now = self.clock.now()
         check_name(name)
-        draft = _checked(draft, now)
+        draft = _checked(draft, self.clock.now())
         parameters(draft)
         with self.store:
-            self.store.save_template(name, to_text(draft), now=now)
+            self.store.save_template(name, to_text(draft), now=self.clock.now())
 
     def remove_template(self, name: str) -> None:
         with self.store:

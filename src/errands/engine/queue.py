@@ -1,7 +1,7 @@
 """The queue: pause and hold tasks, edit them before they start, move them, and set the widths of lanes.
 
 One word for each thing: a *schedule* or a *running task* is paused and unpaused, a *pending task* is held and
-released; `resume` stays the word for going on with an agent's conversation. In the store holding and pausing
+released; `resume` stays the word for continuing an agent's conversation. In the store holding and pausing
 are one fact about the live run, so a task that starts at the wrong moment is paused instead of held.
 """
 
@@ -11,7 +11,7 @@ from errands.engine.bell_client import LANE
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.limits import UNKNOWN_LANE, Lane, lane_widths
 from errands.model.record import evolve
-from errands.model.states import LIVE
+from errands.model.states import LIVE, predicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class Queue:
             if not view.is_live:
                 what = "pause" if "running" in states else "hold"
                 other = f"; `errands pause {task_id}` pauses its schedule" if view.state == "active" else ""
-                raise IllegalMove(f"task {task_id} is {view.state}; there is nothing to {what}{other}")
+                raise IllegalMove(
+                    f"task {task_id} {predicate(view.state)}; there is nothing to {what}{other}"
+                )
             if state not in states:
                 raise IllegalMove(f"task {task_id} is running already; `errands pause {task_id}` suspends it")
             if view.is_cancelling:
@@ -105,7 +107,7 @@ class Queue:
             is_paused = run.paused_at is not None if view.is_live else view.state == "paused"
             if not view.is_live and not is_paused:
                 what = "paused" if "running" in states else "held"
-                raise IllegalMove(f"task {task_id} is {view.state}; it is not {what}")
+                raise IllegalMove(f"task {task_id} {predicate(view.state)}; it is not {what}")
             state = self._state(view)
             if state not in states and is_paused:
                 raise IllegalMove(
@@ -228,7 +230,8 @@ class Queue:
     def set_lane(self, name: str, width: int | None, *, by: str | None = None) -> Lane:
         """Set how many tasks a lane runs at once, from now on; None: as the configuration says.
 
-        Runs beyond a smaller width go on; 0 starts nothing until the lane is wider. A new name is a new lane.
+        Runs beyond a smaller width continue; 0 starts nothing until the lane is wider. A new name is a new
+        lane.
         """
         from errands.engine.actor import actor
 
@@ -247,7 +250,7 @@ class Queue:
 
 def _pending(view: View, what: str) -> View:
     if view.latest.state != "pending" or not view.latest.number:
-        raise IllegalMove(f"task {view.id} is {view.state}; only a pending task can be {what}")
+        raise IllegalMove(f"task {view.id} {predicate(view.state)}; only a pending task can be {what}")
     return view
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say about a task, and about its latest run; a fact without a value is none."""
+    """Yield what there is to say about a task and its latest run; facts without a value are left out."""
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
         yield "description", line(view.description)

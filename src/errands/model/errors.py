@@ -60,11 +60,6 @@ def unknown_task(task_id: str) -> UnknownTask:
     return UnknownTask(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
 
 
-def not_running(task_id: str, state: str) -> str:
-    """Return the message about input for a task that is not running."""
-    return f"task {task_id} is {state}; input can be sent to a running task only"
-
-
 class Ambiguous(NotFound):
     """A prefix matches more than one id; `ids` are the matches, newest first."""
 

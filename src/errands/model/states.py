@@ -52,6 +52,7 @@ OPEN: tuple[str, ...] = ("proposed", *LIVE, "resumed")
 # The states of a recurring task before it ends.
 STANDING: tuple[TaskState, ...] = ("active", "paused")
 ENDED: tuple[RunState, ...] = ("completed", "failed", "cancelled", "skipped")
+EVERY_STATE: tuple[str, ...] = (*OPEN, *ENDED, *STANDING, "done", "rejected")
 FAILURES: tuple[Failure, ...] = (
     "exit", "signal", "timeout", "idle", "limit", "spawn", "agent", "budget", "lost", "interrupted",
 )  # fmt: skip
@@ -64,6 +65,16 @@ SIGNS = {
     "running": "●", "resumed": "●", "cancelling": "◐", "held": "‖", "completed": "✓", "failed": "✗",
     "cancelled": "⊘", "skipped": "»",
 }  # fmt: skip
+
+
+def predicate(state: str) -> str:
+    """Return what a sentence says about something in this state: `is running`, `has failed`."""
+    return "has failed" if state == "failed" else f"is {state}"
+
+
+def not_running(task_id: str, state: str) -> str:
+    """Return the message about input for a task that is not running."""
+    return f"task {task_id} {predicate(state)}; input can be sent to a running task only"
 
 
 def task_after(state: TaskState, move: str) -> TaskState:

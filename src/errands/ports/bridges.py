@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+URL = "http://127.0.0.1:4096"  # where `opencode serve` listens unless it is told otherwise
 SESSION = "opencode:"  # how the names of OpenCode's sessions begin here
 NOTES = "bridges"  # in the folder of the agent
 HELD = ".held"  # how the files of held sessions end, beside the notes

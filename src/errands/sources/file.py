@@ -21,7 +21,7 @@ from errands.model.errors import SourceError
 from errands.model.schedule.event_trigger import option
 from errands.model.trigger import On
 from errands.ports.source import Observation, SourceEvent
-from errands.sources.paths import Seen, pack, pattern_of, scan, unpack
+from errands.sources.paths import Seen, check_root, pack, pattern_of, scan, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class File:
 
     async def open(self, baseline: str | None) -> None:
         self._marks = unpack(self._pattern, baseline)
-        if not os.path.isdir(self._pattern.root):
-            raise SourceError(f"directory {self._pattern.root} does not exist; create it, or cancel the task")
+        check_root(self._pattern)
         # It watches from its first step on, before the first scan, so no change in between is missed.
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await asyncio.sleep(0)

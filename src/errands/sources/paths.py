@@ -77,10 +77,14 @@ def _expression(pattern: str) -> str:
     return found + r"\Z"
 
 
-def scan(pattern: Pattern) -> dict[str, Seen]:
-    """Return the state of all matching files, by their paths below the root."""
+def check_root(pattern: Pattern) -> None:
     if not os.path.isdir(pattern.root):
         raise SourceError(f"directory {pattern.root} does not exist; create it, or cancel the task")
+
+
+def scan(pattern: Pattern) -> dict[str, Seen]:
+    """Return the state of all matching files, by their paths below the root."""
+    check_root(pattern)
     found: dict[str, Seen] = {}
     for name, facts in _walk(pattern, pattern.root, ""):
         if len(found) >= MOST:

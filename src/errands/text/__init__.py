@@ -99,6 +99,10 @@ STATES: dict[str, tuple[str, Colour]] = {
 }
 
 
+# Of the hosts of a fleet.
+HOST_COLOURS: dict[str, Colour] = {"up": "green", "draining": "yellow", "gone": "red"}
+
+
 def state_cell(state: str, look: Look) -> Cell:
     """Return a state as people see it: an icon, the word, a colour."""
     plain, colour = STATES.get(state, (".", ""))

@@ -19,7 +19,7 @@ from errands.engine.live.metrics import Family, Sample, families, text
 from errands.engine.live.metrics_server import MetricsServer
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.ports.listening import listening
+from errands.ports.server_socket import listening
 from errands.testing.engines import WITHIN, TestEngine
 from tests.documents import ROOT
 

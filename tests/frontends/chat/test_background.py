@@ -173,8 +173,8 @@ def test_the_agent_goes_on_by_itself_when_what_it_started_ends_and_nobody_types(
 
     window.types(BACKSPACE * len("half a thought"))  # Ctrl-C could still mean the first answer
     window.until(alone, "a turn without a message")
-    text = window.shows("ended; the agent goes on")
-    assert text.index("> the gate is open") < text.index("the agent goes on")
+    text = window.shows("ended; the agent continues")
+    assert text.index("> the gate is open") < text.index("the agent continues")
     [asked] = alone()
     assert said_before(asked).count("> the gate is open") == 1
     assert "This approves nothing" in asked.prompt
@@ -199,7 +199,7 @@ def test_the_agent_waits_for_the_person_if_it_shall_not_go_on_by_itself(
     window.enters("RECALL > calm")
     window.shows("\nrecalled")
 
-    assert "the agent goes on" not in window.text
+    assert "the agent continues" not in window.text
     window.leaves()
 
 

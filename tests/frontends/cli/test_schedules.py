@@ -146,7 +146,7 @@ def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
         (["unpause"], "is completed; it is not paused"),
         (["release"], "is completed; it is not held"),
         (["schedule"], "runs once and has no schedule"),
-        (["fire"], "errands restart runs it again"),
+        (["fire"], "is completed and cannot be fired; errands restart"),
     ],
 )
 def test_a_task_that_runs_once_has_no_schedule(person: Person, words: list[str], complaint: str) -> None:

@@ -107,7 +107,7 @@ def test_without_a_person_the_client_is_trusted_only_with_a_flag(person: Person)
 
     said = person.types("install", "gemini", "--yes")
     assert "Pass --trust to let it use them without asking (trust: true)" in said.err
-    assert "Errands asks for itself" in said.err
+    assert "Errands does its own asking" in said.err
     assert "trust" not in json.loads(config.read_text())["mcpServers"]["errands"]
 
     assert person.types("install", "gemini", "--yes", "--trust").err == ""

@@ -20,7 +20,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from errands.frontends.mcp.http import DEFAULT
 from errands.frontends.tools.http_server import MOST
 from errands.model.errors import BadValue
-from errands.ports.listening import address
+from errands.ports.server_socket import address
 from tests.frontends.mcp.conversation import ERAS, call, text
 from tests.short_limits import command
 

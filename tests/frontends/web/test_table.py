@@ -25,7 +25,7 @@ from errands.frontends.web.api.reference import reference
 from errands.frontends.web.api.shapes import SHAPES
 from errands.frontends.web.api.view_shapes import FRAMES
 from errands.frontends.web.callers import Callers
-from errands.frontends.web.signing import Signing
+from errands.frontends.web.sign_in import Signing
 from tests.frontends.web.server import Reply, WebServer
 
 pytestmark = pytest.mark.spec("X24")
@@ -124,7 +124,7 @@ REFUSED: tuple[tuple[str, str, Any, str], ...] = (
     ("POST", "/api/tasks", {"command": "true", "retries": -1}, "retries"),
     ("POST", "/api/tasks", b"{", "the body cannot be read as JSON"),
     ("POST", "/api/tasks", b'{"command": "a", "command": "b"}', "a name is given twice"),
-    ("POST", "/api/batch", {"verb": "cancel", "expected": 1}, "give ids or query"),
+    ("POST", "/api/batch", {"verb": "cancel", "expected": 1}, "give either ids or query"),
     ("POST", "/api/batch", {"verb": "explode", "ids": ["x"], "expected": 1}, "verb must be one of"),
 )
 

@@ -90,7 +90,7 @@ BREAKAGES = [
     Breakage(
         "X2",
         "the chat's /tasks ignores the type",
-        file="frontends/chat/task_list.py",
+        file="frontends/chat/commands.py",
         old="and (not types or claude_type(view) in types)",
         new="",
         test="scenarios/test_claude_dialect.py::test_tasks_filtered_by_status_and_type",

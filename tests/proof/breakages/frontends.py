@@ -33,7 +33,7 @@ BREAKAGES = [
     Breakage(
         "X9",
         "the timeline does not show what comes",
-        file="frontends/top/lists/other.py",
+        file="frontends/top/lists/timeline.py",
         old="        self._look_ahead(at)\n",
         new="",
         test="frontends/top/test_other_lists.py::"

@@ -155,7 +155,7 @@ class Builtin:
             wanted = len(conversation.open_calls())
             raise exceeded(context.spec.budget, conversation.usage(), wanted=wanted) from error
         except (AgentRunError, UserError) as error:
-            raise AgentError(f"the model could not go on: {error}") from error
+            raise AgentError(f"the model could not continue: {error}") from error
 
     async def _run(self, agent: Agent[None, str], conversation: Conversation, context: AgentContext) -> None:
         """Run the loop; the library does not retry an answer that breaks off while streaming, so we do."""

@@ -30,7 +30,7 @@ _OFTEN = 3  # times in a row that a call may be made with the same arguments
 _LONGEST_NOTE = 200
 _AGAIN = (
     "You have made this very call {times} times in a row, so it was not carried out again. Use the result "
-    "that you have, do something else, or say what keeps you from going on."
+    "that you have, do something else, or say what keeps you from continuing."
 )
 
 

@@ -33,9 +33,9 @@ _LONGEST_OUTPUT = 20_000  # characters; the beginning and the end of what is lon
 INSTRUCTIONS = (
     "Do not keep the person waiting. What may take more than a few seconds (tests, builds, downloads, "
     "research) belongs in the background: start it there with your tools for background tasks, say so, and "
-    "go on or end your answer; when you are not sure, offer it. `command` is only for what ends at once. You "
-    "are told how each task ended before a later message, so do not poll, and wait for a task only if the "
-    "person wants its result in this very answer. Quote the result when you use it. Suggest work that "
+    "carry on or end your answer; when you are not sure, offer it. `command` is only for what ends at once. "
+    "You are told how each task ended before a later message, so do not poll, and wait for a task only if "
+    "the person wants its result in this very answer. Quote the result when you use it. Suggest work that "
     "they did not ask for with `propose`, so that they decide. A task that needs "
     "approval waits until the person answers; you cannot answer for them."
 )

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from errands.model.agent.fork import clipped, newest, tokens
+from errands.model.agent.fork import clipped_content, newest, tokens
 from errands.model.errors import SessionGone
 
 Line = Mapping[str, Any]
@@ -154,12 +154,6 @@ def _size(said: Line) -> int:
 
 
 def _clipped(said: Line) -> Line:
-    if said.get("type") not in _RESULTS:
-        return said
-    output = said.get("output")
-    if isinstance(output, str):
-        return {**said, "output": clipped(output)}
-    if isinstance(output, list):
-        pieces = [{**each, "text": clipped(each["text"])} if "text" in each else each for each in output]
-        return {**said, "output": pieces}
+    if said.get("type") in _RESULTS and "output" in said:
+        return {**said, "output": clipped_content(said["output"])}
     return said

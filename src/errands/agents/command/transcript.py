@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from errands.model.agent.fork import clipped, newest, tokens
+from errands.model.agent.fork import clipped_content, newest, tokens
 
 Entry = Mapping[str, Any]
 
@@ -74,7 +74,7 @@ class Transcripts:
         """Write a shortened conversation as the beginning of another session."""
         path = self.kept(session)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Claude Code would go on with the system prompt of the parent, and ignore ours.
+        # Claude Code would continue with the system prompt of the parent, and ignore ours.
         ours = [_clipped(each) for each in entries if not _is_system_prompt(each)]
         cut = newest(ours, size=_size, calls=_calls, results=_results)
         before = None
@@ -168,20 +168,10 @@ def _size(entry: Entry) -> int:
 def _clipped(entry: Entry) -> Entry:
     if not _results(entry):
         return entry
-    parts = [_clipped_part(part) for part in _parts(entry)]
+    parts = [
+        {**part, "content": clipped_content(part["content"])} if "content" in part else part
+        for part in _parts(entry)
+    ]
     # The copy for people may be just as long, and Claude Code does not need it.
     rest = {name: value for name, value in entry.items() if name != "toolUseResult"}
     return {**rest, "message": {**entry["message"], "content": parts}}
-
-
-def _clipped_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = part.get("content")
-    if isinstance(content, str):
-        return {**part, "content": clipped(content)}
-    if isinstance(content, list):
-        pieces = [
-            {**piece, "text": clipped(piece["text"])} if piece.get("type") == "text" else piece
-            for piece in content
-        ]
-        return {**part, "content": pieces}
-    return part

@@ -102,7 +102,7 @@ class Host:
         if not self._settings.get("takeover", True):
             raise AgentUnavailable(
                 "OpenCode is not running, and the setting `takeover` of the agent opencode is off, so "
-                "nothing goes on without it; start OpenCode, then restart the task"
+                "nothing continues without it; start OpenCode, then restart the task"
             )
         program = program if os.path.exists(program) else shutil.which("opencode") or ""
         if not program:

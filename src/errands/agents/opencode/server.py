@@ -11,8 +11,8 @@ from errands.config.secret import read_secret
 from errands.http import AsyncClient, HttpError, Response, basic_auth
 from errands.model.agent.install_hints import OPENCODE, no_server
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
+from errands.ports.bridges import URL
 
-URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
 TIMEOUT = 15.0  # seconds for one reply; a server that is booting may never reply
 SILENCE = 45.0  # seconds; a live stream has heartbeats more often
 RECENT = 100  # messages: enough for most turns

@@ -48,7 +48,7 @@ class ActivityLog:
     def note(self, event: Activity) -> None:
         match event.kind:
             case "tool" if event.call_id in self._unfinished:
-                self._unfinished.discard(event.call_id)  # it was noted when it began, and goes on
+                self._unfinished.discard(event.call_id)  # it was noted when it began, and still runs
                 _log_line(f"[{event.name}] {event.text[:LONGEST_LINE]}".rstrip())
                 return
             case "tool":

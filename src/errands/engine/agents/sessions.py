@@ -53,7 +53,7 @@ class Sessions:
             if draft.fork is not None:
                 raise BadValue(
                     "fork and resume are mutually exclusive: a fork is a new task on a copy of the history, "
-                    "a resume goes on in the same session; use one of them"
+                    "a resume continues in the same session; use one of them"
                 )
             return self.resume(resume, draft.prompt, is_awaited=is_awaited)
         view = self._submit(draft) if history is None else self._ask_with_history(draft, history)
@@ -89,7 +89,7 @@ class Sessions:
         return view
 
     def take_over(self, draft: Draft, steps: Sequence[tuple[str, str]]) -> View:
-        """Create a task whose agent goes on where one on another host stopped.
+        """Create a task whose agent continues where one on another host stopped.
 
         The steps are the messages of its session, each with the run there that it names.
         """

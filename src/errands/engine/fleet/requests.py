@@ -18,10 +18,10 @@ from errands.model.errors import (
     NoInput,
     NotAPerson,
     StoreError,
-    not_running,
 )
 from errands.model.options.template import from_text
 from errands.model.record import evolve
+from errands.model.states import not_running
 from errands.ports.fleet import Reply, placement, spool
 from errands.ports.rundir import CUT_SHORT, NO_INPUT
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 from errands.engine.live.metrics import Family, negotiated
 from errands.model.errors import StoreError
-from errands.ports.listening import host_names
+from errands.ports.server_socket import host_names
 
 PATH = "/metrics"
 DEFAULT = ("127.0.0.1", 7879)

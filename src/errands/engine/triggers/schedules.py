@@ -10,6 +10,7 @@ from errands.model.record import evolve
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slots import preview
 from errands.model.schedule.watch import Watch
+from errands.model.states import predicate
 from errands.model.trigger import Cron, Every, On, recurring
 
 TYPE_CHECKING = False
@@ -78,11 +79,10 @@ class Schedules:
             trigger = recurring(task.trigger)
             if trigger is None:
                 if view.state != "pending" or not self._store.start_now(view.latest.id):
-                    raise IllegalMove(
-                        f"task {task_id} is {view.state} and waits for no time; errands restart runs it again"
-                    )
+                    how = "" if view.is_live else f"; errands restart {task_id} runs it again"
+                    raise IllegalMove(f"task {task_id} {predicate(view.state)} and cannot be fired{how}")
             elif task.state not in ("active", "paused"):
-                raise IllegalMove(f"task {task_id} is {task.state}, so it cannot be run now")
+                raise IllegalMove(f"task {task_id} {predicate(task.state)}, so it cannot be run now")
             else:
                 run = self._store.add_run(task_id, cause="manual", now=now)
                 if (cursor := self._store.cursor(task_id)) is not None:
@@ -157,7 +157,7 @@ class Schedules:
 
     def _move(self, task: Task, move: str, now: datetime) -> None:
         if self._store.move_task(task.id, move, now=now) is None:
-            raise IllegalMove(f"task {task.id} is {task.state}, so you cannot {move} it")
+            raise IllegalMove(f"task {task.id} {predicate(task.state)}, so you cannot {move} it")
 
 
 def begin(store: Store, task: Task, *, now: datetime) -> None:

@@ -45,7 +45,7 @@ MOST_ALONE = 5  # turns that the agent takes by itself before it waits for the p
 LOOK_AGAIN = 0.2  # seconds between two checks whether it may
 CONTINUE = (
     "[No person typed this. Background work that you started has ended while they were idle; it is reported "
-    "above. Go on if you said what you would do then, or if they wait for the result; otherwise just tell "
+    "above. Continue if you said what you would do next, or if they wait for the result; otherwise just tell "
     "them the result in a sentence or two. This approves nothing.]"
 )
 
@@ -252,7 +252,8 @@ class ChatSession:
         ended = self.messages.unreported()
         last = f"; after this it waits for you ({MOST_ALONE} turns)" if self._alone == MOST_ALONE else ""
         verb = "has" if len(ended) == 1 else "have"
-        self.say(self.output.look.paint(f"({', '.join(ended)} {verb} ended; the agent goes on{last})", "dim"))
+        said = f"({', '.join(ended)} {verb} ended; the agent continues{last})"
+        self.say(self.output.look.paint(said, "dim"))
         self._idle.clear()
         await self._turn(CONTINUE)
 

@@ -10,11 +10,16 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from errands.dialects.claude import listed
+from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, claude, claude_type
+from errands.engine.engine import Engine
 from errands.frontends.chat.chat_session import ChatSession
-from errands.frontends.chat.task_list import STATUSES, TYPES, task_list
+from errands.model.agent.session import is_conversation
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
+from errands.model.states import EVERY_STATE
 from errands.model.text.naming import is_id
+from errands.ports.store import Query
 from errands.text import did_you_mean, facts
 
 # What completes the argument.
@@ -22,6 +27,11 @@ Argument = Literal["", "tasks", "live", "open", "ended", "proposed", "standing",
 
 ANSWERS = ("approve", "reject")
 LEAVING = ("exit", "quit")  # alone on a line
+NOTHING = "No background tasks."
+SHOWN = 50
+WIDE = 70
+STATUSES = tuple(dict.fromkeys((*CLAUDE, *EVERY_STATE)))
+TYPES = (*CLAUDE_TYPES, "shell")  # `shell` is our own word for bash
 
 
 @record
@@ -39,6 +49,37 @@ def background(session: ChatSession, rest: str) -> None:
 
 def tasks(session: ChatSession, rest: str) -> None:
     session.say(*task_list(session.engine, rest))
+
+
+def task_list(engine: Engine, words: str) -> list[str]:
+    """List tasks in the words and with the icons of Claude Code, newest first.
+
+    `words` are statuses and types, of which each task has one of each; the states of `errands ls` work, too.
+    """
+    wanted = words.split()
+    for word in wanted:
+        if word not in STATUSES and word not in TYPES:
+            known = (*STATUSES, *TYPES)
+            raise BadValue(
+                f"/tasks cannot list {word!r}{did_you_mean(word, known)}; choose from: {', '.join(known)}"
+            )
+    statuses = [word for word in wanted if word in STATUSES]
+    types = ["bash" if word == "shell" else word for word in wanted if word in TYPES]
+    states = tuple(statuses) if "rejected" in statuses else ()  # rejected tasks are in no other list
+    views = [
+        view
+        for view in engine.list(Query(states=states, with_commands=False))
+        if not is_conversation(view)
+        and (not statuses or claude(view) in statuses or view.state in statuses)
+        and (not types or claude_type(view) in types)
+    ]
+    if not views:
+        return [NOTHING]
+    now, rule = engine.clock.now(), "─" * WIDE
+    lines = [engine.mask(view.id).text(listed(view, now)) for view in views[:SHOWN]]
+    if len(views) > SHOWN:
+        lines.append(f"[{len(views) - SHOWN} older ones are left out; name a status or a type]")
+    return ["Background Tasks:", rule, *lines, rule, "/show ID shows one, /logs ID its output."]
 
 
 def status(session: ChatSession, rest: str) -> None:
@@ -125,7 +166,7 @@ COMMANDS = (
     ),
     Command(
         name="/reject", usage="/reject [ID]", run=reject, completes="proposed",
-        summary="reject a task; `n` does so, too",
+        summary="reject a task; so does `n`",
     ),
     Command(
         name="/help", usage="/help [COMMAND]", run=help_, summary="show this, or the options of a command",

@@ -11,7 +11,8 @@ from errands.engine.fleet import far_task
 from errands.engine.fleet.far_input import PIECE
 from errands.frontends.cli.fleet_calls import FleetCalls
 from errands.frontends.cli.parser import Arguments
-from errands.model.errors import ErrandsError, not_running
+from errands.model.errors import ErrandsError
+from errands.model.states import not_running
 from errands.model.text.sanitise import line
 
 if TYPE_CHECKING:

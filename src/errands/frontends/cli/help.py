@@ -29,14 +29,14 @@ EVERY_DAY = (
     ("logs -f ID", "follow the output; the beginning of an id is enough"),
     ("show ID", "everything about a task"),
     ("wait ID", "wait for its end; the exit code is the task's own"),
-    ("cancel ID", "end it with all its processes"),
+    ("cancel ID", "end it and all its processes"),
     ("restart ID", "run it again; --failed: all that failed"),
     ("pause ID", "suspend it until errands unpause"),
     ("hold, move, edit", "keep it from starting, start it next, change it"),
     ("lane shell 8", "run eight commands at once"),
     ("clear --all", "remove what has ended"),
-    ("ask 'why ...?'", "give an agent a prompt, in the background"),
-    ("approve ID", "let a task start that waits for your approval"),
+    ("ask 'why ...?'", "send an agent a prompt, in the background"),
+    ("approve ID", "start a task that waits for your approval"),
 )
 
 

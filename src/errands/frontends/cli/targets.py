@@ -138,7 +138,7 @@ def _say_which(context: Context, view: View) -> None:
 
 
 def each_of(context: Context, given: Sequence[str], act: Callable[[str], int]) -> int:
-    """Do the same with every task; one that is refused does not keep the others from it.
+    """Do the same to every task; a refusal does not stop the others.
 
     Return the first exit code that is not 0; the only task's refusal is raised.
     """

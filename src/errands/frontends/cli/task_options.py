@@ -60,7 +60,7 @@ def options_of(kind: Kind, *, start: bool = True, task: bool = True) -> list[Opt
 PREVIEW = option("--preview", "print when it would run, and start nothing")
 KEEP_ON = option(
     "--keep-on HOST",
-    "let this host of the fleet keep the schedule, so that it goes on while this machine sleeps",
+    "let this host of the fleet keep the schedule, so that it keeps running while this machine sleeps",
 )
 
 

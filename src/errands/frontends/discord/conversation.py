@@ -7,20 +7,22 @@ the turns. Its agent starts tasks that report here, and gets their results with 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
 import discord
+from discord.utils import time_snowflake
 
 from errands.engine.agents.discovery import note_presence
 from errands.engine.agents.speech import Said
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import FRONTEND, person
-from errands.frontends.discord.marks import Marks
 from errands.frontends.tools.turn import send, stream_answer
 from errands.model.agent.session import CHAT
 from errands.model.errors import ErrandsError
@@ -33,6 +35,8 @@ from errands.ports.store import Query
 TYPING = 5.0  # seconds; Discord shows for that long that an answer is being written
 RECENT = 500  # tasks among which unfinished answers are looked for
 MISSED = 100  # messages of a channel that are read for those that were missed
+OLDEST = timedelta(days=1)  # an answer to something older would surprise people
+_FIRST = "first"  # the mark of channels without one: when the bot first connected
 # Returns the channel with an id.
 Places = Callable[[int], discord.abc.Messageable]
 # Returns what a message says to the bot; nothing if it is not for it.
@@ -238,3 +242,46 @@ async def _typing(place: discord.abc.Messageable) -> AsyncIterator[None]:
         yield
     finally:
         showing.cancel()
+
+
+class Marks:
+    """Up to which message of each channel the bot has handed on what people wrote to it, kept in a file.
+
+    What came after the mark while the bot was away is read from Discord's history when it is back. Discord's
+    ids grow with time, in all channels alike.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._marks: dict[str, int] = {}
+
+    def after(self, place: int) -> int:
+        """Return the mark of a channel; messages older than a day are not waited for any more."""
+        marks = self._known()
+        return max(marks.get(str(place), marks[_FIRST]), time_snowflake(datetime.now(UTC) - OLDEST))
+
+    def note(self, place: int, message: int) -> None:
+        """Note that a message was handed on, and so all before it in the same channel."""
+        marks = self._known()
+        if message > marks.get(str(place), 0):
+            marks[str(place)] = message
+            self._write()
+
+    def _known(self) -> dict[str, int]:
+        if not self._marks:
+            try:
+                with open(self._path, encoding="utf-8") as file:
+                    self._marks = {str(place): int(mark) for place, mark in json.load(file).items()}
+            except (OSError, ValueError, AttributeError):
+                self._marks = {}  # never connected, or unreadable: nothing was missed, as far as we know
+        if _FIRST not in self._marks:
+            self._marks[_FIRST] = time_snowflake(datetime.now(UTC))
+            self._write()
+        return self._marks
+
+    def _write(self) -> None:
+        draft = f"{self._path}.new"
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump(self._marks, file)
+        os.replace(draft, self._path)

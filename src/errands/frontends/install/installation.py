@@ -78,7 +78,7 @@ class ClientInstallation(Installation):
         # What a person can choose: why, and the setting. None if there is nothing left to choose.
         if trust is None and self._client.setting and not self._is_trusted(place):
             self.offer = (
-                f"{self._client.asks}. Errands asks for itself: it starts what is harmless, and in a "
+                f"{self._client.asks}. Errands does its own asking: it starts what is harmless, and in a "
                 "sandbox the project's own work; anything else waits for your approval.",
                 self._client.setting,
             )

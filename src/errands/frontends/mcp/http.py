@@ -23,7 +23,7 @@ from errands.frontends.tools.http_server import (
     connection_class,
     origins_of,
 )
-from errands.ports.listening import listening
+from errands.ports.server_socket import listening
 
 PATH = "/mcp"
 DEFAULT = ("127.0.0.1", 7878)

@@ -14,7 +14,7 @@ from errands.engine.engine import Engine
 from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.tools.http_server import App
-from errands.ports.listening import address, secret
+from errands.ports.server_socket import address, secret
 
 
 def serve(

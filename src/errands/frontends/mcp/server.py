@@ -23,7 +23,7 @@ from errands.frontends.mcp.subscriptions import Subscriptions
 from errands.frontends.mcp.tasks import TaskParams, Tasks, UpdateParams
 from errands.frontends.mcp.tools import Tools
 from errands.model.errors import BadValue, ErrandsError, NotFound
-from errands.ports.listening import secret
+from errands.ports.server_socket import secret
 
 LARGEST = 4 * 1024 * 1024  # bytes of one message, whatever carries it
 _INSTRUCTIONS = (

@@ -120,7 +120,7 @@ class _Service:
             return ""
         task = run.rpartition(".")[0] or "ID"
         return (
-            "OpenCode was closed, and Errands goes on with this agent elsewhere. Send your message again "
+            "OpenCode was closed, and Errands continues this agent elsewhere. Send your message again "
             f"when it has ended (errands wait {task}), or end it first (errands cancel {task})."
         )
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from errands.ports.listening import host_names
+from errands.ports.server_socket import host_names
 
 MOST = 200  # connections at the same time
 HEAD_WITHIN = 5.0  # seconds

@@ -36,7 +36,7 @@ class Actions:
         return self._each(ids, "restarted", lambda each: self._engine.restart(each, door=DOOR))
 
     def pause(self, ids: Sequence[str]) -> str:
-        """Pause what goes on, and let go on what is paused."""
+        """Pause what is running, and continue what is paused."""
         said = []
         for view in self._engine.summaries(ids):
             paused = view.state == "paused" if view.standing is not None else view.is_paused or view.is_held
@@ -104,7 +104,7 @@ class Actions:
         return rejected(view.id, view.state)
 
     def _each(self, ids: Sequence[str], word: str, act: Callable[[str], object]) -> str:
-        """Do the same with every task; one that is refused does not keep the others from it."""
+        """Do the same to every task; a refusal does not stop the others."""
         done, refused = [], ""
         for each in ids:
             try:

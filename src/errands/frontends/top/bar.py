@@ -1,4 +1,4 @@
-"""The bars of the screen: the title with what goes on, the views, what was just said, and the keys."""
+"""The bars of the screen: the title with what is running, the views, what was just said, and the keys."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Commands:
     def _step_match(self, way: int) -> None:
         log = self._app.task_view.output
         if not log.wanted:
-            self._app.say("nothing was looked for yet: / finds a text")
+            self._app.say("nothing to find yet: / searches for a text")
         elif not log.find(log.wanted, step=way):
             self._app.say(f"no other {safe(log.wanted)!r} {'below' if way > 0 else 'above'}")
 

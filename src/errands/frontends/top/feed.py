@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from errands.engine.engine import Engine
 from errands.frontends.top.task.log_text import LogText
 from errands.model.errors import ErrandsError
-from errands.model.states import ENDED, OPEN, STANDING
+from errands.model.states import EVERY_STATE, STANDING
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
@@ -21,7 +21,6 @@ _MOST_QUESTIONS = 200
 _MOST_FAILED = 50
 _MOST_NEXT = 20
 _FIRST_LOOK = timedelta(days=1)  # how far back failures are shown to a person who never looked
-EVERY_STATE = tuple(dict.fromkeys((*OPEN, *ENDED, *STANDING, "done", "rejected")))
 PAGE = 500  # tasks that are read at once
 MOST = 20_000  # tasks that are listed: older ones are found by `errands ls`
 

@@ -29,10 +29,11 @@ from errands.frontends.top.feed import Feed, NowFacts, needs_answer
 from errands.frontends.top.line_view import Line, TextView, plain
 from errands.frontends.top.lists.lanes import LaneList
 from errands.frontends.top.lists.now import now_entries
-from errands.frontends.top.lists.other import ScheduleList, Timeline
 from errands.frontends.top.lists.preview import Preview
 from errands.frontends.top.lists.rows import Rows, task_line
+from errands.frontends.top.lists.schedules import ScheduleList
 from errands.frontends.top.lists.tasks import TaskList
+from errands.frontends.top.lists.timeline import Timeline
 from errands.frontends.top.task.task_view import TaskView
 from errands.frontends.top.words import Words
 from errands.model.errors import ErrandsError

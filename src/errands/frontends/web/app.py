@@ -27,11 +27,11 @@ from errands.frontends.web.api.bodies import LONGEST_BODY
 from errands.frontends.web.api.openapi import document
 from errands.frontends.web.api.operation import Operation
 from errands.frontends.web.api.operations import OPERATIONS
-from errands.frontends.web.api.reading import body_of, values_of
+from errands.frontends.web.api.request import body_of, values_of
 from errands.frontends.web.call import Answer, Call, Download, Engines, Services, Text
 from errands.frontends.web.callers import Callers
 from errands.frontends.web.guard import Guard, RefusalError
-from errands.frontends.web.signing import Signing
+from errands.frontends.web.sign_in import Signing
 from errands.frontends.web.static import page_file
 from errands.frontends.web.stream import Streams
 from errands.model import errors

@@ -12,7 +12,7 @@ from errands.config import Config
 from errands.engine.engine import Engine
 from errands.frontends.web.callers import Caller
 from errands.frontends.web.guard import RefusalError
-from errands.frontends.web.signing import Signing
+from errands.frontends.web.sign_in import Signing
 from errands.model.notices.notice import Address
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from typing import Literal
 from errands.engine.actor import actor, is_inside_a_run
 from errands.frontends.tools.http_server import Scope
 from errands.frontends.web.guard import FailedKeys, RefusalError
-from errands.frontends.web.signing import Signing, WebSession
+from errands.frontends.web.sign_in import Signing, WebSession
 
 _UNKNOWN = "this browser is not signed in: type `errands web` in a terminal"
 

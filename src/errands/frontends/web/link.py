@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from urllib.parse import urlsplit
 
-from errands.frontends.web.signing import CODE_LIVES, Signing
+from errands.frontends.web.sign_in import CODE_LIVES, Signing
 from errands.http import is_here
 
 _MINUTES = int(CODE_LIVES // 60)

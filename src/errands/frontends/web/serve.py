@@ -19,11 +19,11 @@ from errands.frontends.web.app import WebApp
 from errands.frontends.web.call import Services
 from errands.frontends.web.guard import checked_origin
 from errands.frontends.web.link import print_link
-from errands.frontends.web.signing import Signing
+from errands.frontends.web.sign_in import Signing
 from errands.model.errors import BadValue, ErrandsError
 from errands.ports.home import Home, is_locked
-from errands.ports.listening import LOOPBACK, address, host_names, listening
 from errands.ports.own_file import open_file
+from errands.ports.server_socket import LOOPBACK, address, host_names, listening
 
 DEFAULT = ("127.0.0.1", 7979)
 # Makes the MCP endpoint of a server with these origins, and returns the largest message it takes, too.
@@ -104,7 +104,7 @@ def serve(
     code = signing.mint() if signs_in else ""  # refused inside a run, before anything is served
     lock = _locked(home)
     if lock is None:
-        raise ErrandsError("another `errands web` of this home runs or is about to; try again")
+        raise ErrandsError("another `errands web` of this home is running or about to start; try again")
     try:
         listener = listening(place.host, place.port)
         port = listener.getsockname()[1]

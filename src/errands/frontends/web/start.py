@@ -8,7 +8,7 @@ from typing import Any
 
 from errands.config import Config
 from errands.engine.engine import Engine
-from errands.frontends.web.signing import Signing
+from errands.frontends.web.sign_in import Signing
 from errands.model.errors import missing_extra
 from errands.model.notices.notice import Address
 from errands.model.text.sanitise import line

@@ -37,13 +37,13 @@ GATHER = 0.02  # seconds in which changes are gathered, so that a burst is one e
 MOST_QUEUED = 1 << 18  # bytes of events that wait for a page
 MOST_CHANGED = 300  # tasks in one event; for more, the page reads everything again
 STALLED = 30.0  # seconds that a page may read nothing before its stream ends
-LINGER = 15.0  # seconds that changes are listened to without a page, so that the next one can go on
+LINGER = 15.0  # seconds that changes are listened to without a page, so that the next one can continue
 HELD = 0.3  # seconds that the beginning of a word is held back, because it may be that of a secret
 _LOG = logging.getLogger("errands.web")
 
 
 def event(name: str, facts: Any, number: str = "") -> bytes:
-    """Return an event as it is sent; with a number, a later stream can go on after it."""
+    """Return an event as it is sent; with a number, a later stream can continue after it."""
     data = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     # JSON has no line breaks, but a reader may take others for one.
     data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")

@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     M = TypeVar("M")
 
@@ -30,6 +30,15 @@ def clipped(result: str) -> str:
     return (
         f"{result[:LONGEST_RESULT]}\n[truncated: the first {LONGEST_RESULT:,} of {len(result):,} characters]"
     )
+
+
+def clipped_content(content: Any) -> Any:
+    """Shorten a tool's result that is a text, or a list of parts of which some have one."""
+    if isinstance(content, str):
+        return clipped(content)
+    if isinstance(content, list):
+        return [{**each, "text": clipped(each["text"])} if "text" in each else each for each in content]
+    return content
 
 
 def tokens(text: str) -> int:

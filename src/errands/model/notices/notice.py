@@ -37,6 +37,11 @@ CONDITIONS: dict[Policy, str] = {"on_failure": "if it fails", "on_change": "if i
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text can be the name of a channel, or of a webhook."""
+    return text[:1].isalpha() and _LETTERS.issuperset(text)
+
+
 @record
 class Address:
     """Where a notice goes: a channel, and a target that the channel understands."""
@@ -78,7 +83,7 @@ def due_in(at: datetime, now: datetime) -> float:
 def parse_address(text: str) -> Address:
     """Parse `NAME` or `NAME:TARGET`."""
     name, _, target = text.strip().partition(":")
-    if not name or not name[0].isalpha() or not _LETTERS.issuperset(name):
+    if not is_name(name):
         raise BadValue(f"{text!r} is not a channel; write NAME or NAME:TARGET, such as discord:1234")
     if not target.isprintable():
         raise BadValue(f"the target of channel {name} cannot be {target!r}; use printable characters only")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     # What the rows of a timeline stand for.
     Group = Literal["lane", "name", "batch"]
 
+GROUPS: tuple[Group, ...] = ("lane", "name", "batch")
 LONGEST_TEXT = 256  # characters of a row's texts
 
 

@@ -148,7 +148,7 @@ OF_RECURRING = {
 # What some verbs add to a task.
 OF_VERBS = {
     "place": "`move`: its place in the lane",
-    "next_offset": "`wait` and `run --wait`: where the output goes on",
+    "next_offset": "`wait` and `run --wait`: where the output continues",
 }
 MOST_NAMED = 20  # fields in an error
 OF_TASKS = (*ALWAYS, *ALONE, *OF_AGENTS, *OF_RECURRING, *OF_VERBS)

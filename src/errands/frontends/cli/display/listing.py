@@ -12,7 +12,7 @@ from errands.engine.text_mask import TextMask
 from errands.frontends.cli.context import Context
 from errands.model.limits import UNKNOWN_LANE
 from errands.model.record import evolve, record
-from errands.model.states import ENDED, LIVE, OPEN, STANDING
+from errands.model.states import ENDED, EVERY_STATE, LIVE, STANDING
 from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.ports.store import Query
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 USUAL = 20  # rows
 TIGHT = 20  # columns; a detail in less room is said in two or three words
 FEWEST = 5  # rows for pending tasks, and at least for those that ended
-EVERY_STATE = tuple(dict.fromkeys((*OPEN, *ENDED, *STANDING, "done", "rejected")))
 # What the STATE column says instead of the state of a run, and which states those are.
 INSTEAD_OF = {"held": ("pending",), "paused": ("running", "resumed"), "cancelling": ("running", "resumed")}
 STATES = (*EVERY_STATE, *(each for each in INSTEAD_OF if each not in EVERY_STATE))

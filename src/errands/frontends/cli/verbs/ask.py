@@ -143,7 +143,7 @@ LAUNCH = (*options_of("agent"), KEEP_ON, PREVIEW)
 VERBS = (
     Verb(
         name="ask",
-        summary="send an agent a prompt, to answer in the background",
+        summary="send an agent a prompt to answer in the background",
         run=ask,
         starts=True,
         details="The agent works in your directory. Every command it runs is judged; one that needs approval "

@@ -7,7 +7,7 @@ from errands.frontends.cli.live.follow import wait_for, wait_for_run
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task
 from errands.model.errors import UnknownTask
-from errands.model.states import OPEN
+from errands.model.states import OPEN, predicate
 from errands.model.view import View
 from errands.text.describe import ending_line, now
 
@@ -65,7 +65,7 @@ def _report(context: Context, arguments: Arguments, views: Sequence[View], befor
         elif view.state == "cancelled":
             context.say(f"{view.id} is already cancelled")
         else:
-            context.note(f"errands: {view.id} is {view.state}; there is nothing to stop")
+            context.note(f"errands: {view.id} {predicate(view.state)}; there is nothing to stop")
         if not before[view.id] and view.state != "cancelled":
             code = 1
     return code

@@ -23,7 +23,7 @@ BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the m
 ONE_SHOT = "sdk-cli"
 OWN_AGENT = "command"  # the backend that runs `claude` unless it is configured otherwise
 # What Claude Code says about itself to its own processes. Tasks outlive it, and another Claude Code that is
-# started by one of them must not take itself for a part of this one.
+# started by one of them must not think that it is part of this one.
 _OF_CLAUDE = (
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",

@@ -6,7 +6,7 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
-from errands.text import Cell, Column, plural, state_cell, table
+from errands.text import HOST_COLOURS, Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from errands.ports.fleet import PlacedView
-    from errands.text import Colour
 
     T = TypeVar("T")
 
@@ -41,7 +40,6 @@ LANE_COLUMNS = (
     Column(title="RUNNING", right=True),
     Column(title="PENDING", right=True),
 )
-_COLOURS: dict[str, Colour] = {"up": "green", "draining": "yellow", "gone": "red"}
 
 
 def join(context: Context, arguments: Arguments) -> int:
@@ -98,7 +96,7 @@ def hosts(context: Context, arguments: Arguments) -> int:
     rows: list[tuple[str | Cell, ...]] = [
         (
             Cell(text=each.name, colour="bold"),
-            Cell(text=each.state, colour=_COLOURS.get(each.state, "")),
+            Cell(text=each.state, colour=HOST_COLOURS.get(each.state, "")),
             f"{each.running} of {each.slots}",
             ", ".join(each.labels) or "-",
             f"{each.seen:.0f} s ago",
@@ -220,7 +218,7 @@ VERBS = (
     ),
     Verb(
         name="host drain",
-        summary="stop a host from taking more runs; those it has go on",
+        summary="stop a host from taking more runs; the ones it has continue",
         run=drain,
         operands=(operand("[NAME]", "the host; default: this one"),),
         options=(option("--undo", "let it take runs again"),),

@@ -36,7 +36,7 @@ def judge(context: Context, arguments: Arguments) -> int:
             raise Usage("--jsonl reads commands from standard input; leave out the command and other options")
         return _answer_lines(context)
     if not arguments.command:
-        raise Usage("nothing to judge; give a shell line, -- and words, or --jsonl")
+        raise Usage("nothing to judge; give a shell line, a command after --, or --jsonl")
     command = command_of(arguments, arguments.command)
     env = value_of(BY_NAME["env"], arguments.env, "--env")
     found = _judge_for(context)(command, arguments.cwd or "", env)

@@ -8,7 +8,7 @@ from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved, run_of
 from errands.model.errors import NotFound, UnknownTask
-from errands.model.states import ENDED
+from errands.model.states import ENDED, predicate
 from errands.model.text.sanitise import line
 from errands.model.view import RunView, View, plain_fields
 from errands.text.describe import now, waits_for
@@ -79,7 +79,9 @@ def _run(context: Context, view: View, given: str) -> RunView:
 
 def _unrun(view: View) -> str:
     """Return when a recurring task first runs, or why it does not."""
-    return waits_for(view, at=now()) if view.state in ("active", "proposed") else f"it is {view.state}"
+    return (
+        waits_for(view, at=now()) if view.state in ("active", "proposed") else f"it {predicate(view.state)}"
+    )
 
 
 def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.listing import (
     COLUMNS,
-    EVERY_STATE,
     STATES,
     USUAL,
     Wanted,
@@ -13,6 +12,7 @@ from errands.frontends.cli.display.listing import (
     list_lines,
 )
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option, whole_from_one
+from errands.model.states import EVERY_STATE
 from errands.model.view import View
 from errands.ports.store import Query
 

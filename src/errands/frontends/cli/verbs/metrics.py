@@ -35,7 +35,7 @@ def _serve(context: Context, where: str) -> int:
 
     from errands.engine.live.metrics import families
     from errands.engine.live.metrics_server import DEFAULT, PATH, MetricsServer
-    from errands.ports.listening import address, listening, secret
+    from errands.ports.server_socket import address, listening, secret
 
     gc.enable()  # a long-lived process needs it; the command line turns it off
     host, port = address(where, DEFAULT)

@@ -291,7 +291,7 @@ VERBS = (
         run=lane,
         fields=FIELDS,
         details="A width that is set here takes effect at once, lasts, and overrides the configuration until "
-        "errands lane NAME default. Runs beyond a smaller width go on; with 0 nothing more starts. A new "
+        "errands lane NAME default. Runs beyond a smaller width continue; with 0 nothing more starts. A new "
         "name is a new lane.",
         options=(
             option("--fleet", "over the whole fleet: the runs that all hosts have at once"),

@@ -92,7 +92,7 @@ def _table(context: Context, records: list[Slot]) -> list[str]:
 VERBS = (
     Verb(
         name="schedule",
-        summary="show when a task runs next, and what happened at earlier times",
+        summary="show when a task runs next, and what happened at each earlier time",
         run=schedule,
         details="Every due time has one record: ran, late, coalesced (covered by a later run), skipped or "
         "missed, with the reason.",

@@ -1,4 +1,4 @@
-"""top: watch all tasks in full screen, and act on them."""
+"""top: watch all tasks full screen, and act on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def top(context: Context, arguments: Arguments) -> int:
 VERBS = (
     Verb(
         name="top",
-        summary="watch all tasks in full screen, and act on them",
+        summary="watch all tasks full screen, and act on them",
         run=top,
         details="What waits for you, what runs, what has failed and what comes next, live; with keys to "
         "open, cancel, restart, resume, pause and approve. The key ? lists them. It needs the extra tui: "

@@ -14,14 +14,13 @@ from errands.model.errors import ErrandsError
 from errands.model.limits import Lane
 from errands.model.text.sanitise import line as safe
 from errands.ports.fleet import HostView
-from errands.text import Look, clip, pad, wrap
+from errands.text import HOST_COLOURS, Look, clip, pad, wrap
 
 EVERY = 3.0  # seconds between two questions to the fleet, while the list is looked at
 _CELLS = 20  # of a bar, at most
 _NAMES = 16  # columns of a name
 _WIDEST = 76  # columns of a sentence
 _MOST_SAID = 2  # lines of it, because the hosts follow
-_STATES = {"up": "green", "draining": "yellow", "gone": "red"}
 
 
 class LaneList:
@@ -85,7 +84,7 @@ class LaneList:
         words += [*map(safe, host.labels), f"seen {seen:.0f} s ago", safe(host.version)]
         return [
             *self._room(host.name, host.running, host.slots),
-            (f" · {host.state}", _STATES.get(host.state, "")),
+            (f" · {host.state}", HOST_COLOURS.get(host.state, "")),
             (f" · {' · '.join(words)}", "dim"),
         ]
 

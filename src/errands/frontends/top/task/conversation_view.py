@@ -54,7 +54,7 @@ class ConversationView(LineView):
         self.count_rows(0)
 
     def show(self, talk: Conversation) -> None:
-        """Show a conversation; who reads its end goes on reading there."""
+        """Show a conversation; a reader at its end stays at the end."""
         is_at_end = self._place >= len(self._lines) - 1
         self._talk = talk
         self._lines = list(self._written(talk))

@@ -32,7 +32,7 @@ class _Chunk:
     offset: int
     size: int
     lines: int
-    is_open: bool  # whether its last line goes on
+    is_open: bool  # whether its last line continues
     missing: int = 0  # bytes before it that were not kept
     rows: int = 1
     is_read: bool = False

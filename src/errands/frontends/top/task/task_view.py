@@ -153,7 +153,7 @@ class TaskView(Container):
             self.draw_parts()
 
     def tick(self) -> None:
-        """Let ages go on."""
+        """Bring the ages up to date."""
         if self.subject is not None:
             self._draw_facts()
             if self.part == "slots":

@@ -9,7 +9,7 @@ from errands.frontends.web.answers import (
     output,
     questions,
     schedules,
-    starting,
+    submit,
     tasks,
     views,
 )
@@ -20,7 +20,7 @@ ANSWERS: dict[str, Handler] = {
     **output.ANSWERS,
     **conversation.ANSWERS,
     **questions.ANSWERS,
-    **starting.ANSWERS,
+    **submit.ANSWERS,
     **views.ANSWERS,
     **schedules.ANSWERS,
     **notices.ANSWERS,

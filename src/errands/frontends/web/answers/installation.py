@@ -13,7 +13,7 @@ from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler, Text
 from errands.frontends.web.callers import browser_of
 from errands.frontends.web.guard import RefusalError
-from errands.frontends.web.signing import WebSession
+from errands.frontends.web.sign_in import WebSession
 from errands.model.text.sanitise import line
 
 

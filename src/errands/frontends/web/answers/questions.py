@@ -94,7 +94,7 @@ def _covers(answer: AnswerToQuestion, view: View, mask: Mask | None) -> str:
     where = _hidden(view.cwd or "", mask)
     match answer.name:
         case "once":
-            return "Only this time. It asks again before the next."
+            return "Only this time. It asks again next time."
         case "task" if view.standing is not None:
             return "Every run of this recurring task, until what it runs changes."
         case "task" if view.agent is not None and (view.question is None or call_of(view.question) is None):

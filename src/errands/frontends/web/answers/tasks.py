@@ -231,7 +231,7 @@ def batch(call: Call) -> Answer:
     """Do a verb to many tasks, if they are as many as the caller thinks."""
     body, engine = call.body, call.engine
     if ("ids" in body) == ("query" in body):
-        raise BadValue("give ids or query, not both and not none of them")
+        raise BadValue("give either ids or query")
     if "ids" in body:
         ids = list(dict.fromkeys(engine.resolve(each) for each in body["ids"]))
     else:
@@ -239,7 +239,7 @@ def batch(call: Call) -> Answer:
         ids = [each.id for each in found]
     if len(ids) != body["expected"]:
         many = f"more than {body['expected']:,}" if len(ids) > body["expected"] else f"{len(ids):,}"
-        detail = f"{many} tasks match by now, not {body['expected']:,}; look again, then repeat it"
+        detail = f"{many} tasks match now, not {body['expected']:,}; look again, then repeat it"
         raise RefusalError(409, detail, "Changed")
     finished, refused = _each(call, body["verb"], ids)
     said = f"{body['verb']}: {plural(len(finished), 'task')}"

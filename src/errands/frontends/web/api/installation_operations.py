@@ -38,7 +38,9 @@ INSTALLATION: tuple[Operation, ...] = (
                 "runs as ID.NUMBER@OFFSET, separated by commas; without the offset from the "
                 f"end; at most {MOST_LOGS}", longest=2000,
             )),
-            in_query("after", text("the id of the last event that was read, to go on after it", longest=100)),
+            in_query("after", text(
+                "continue after the event with this id, the last one that was read", longest=100
+            )),
         ),
         answer="text/event-stream", refusals=(404,),
     ),

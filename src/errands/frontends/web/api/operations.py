@@ -29,7 +29,7 @@ from errands.frontends.web.api.schema import (
     thing,
     time,
 )
-from errands.frontends.web.api.view_shapes import GROUPS
+from errands.ports.store.reports import GROUPS
 
 _ID = Parameter(
     name="id",
@@ -101,7 +101,7 @@ OPERATIONS: tuple[Operation, ...] = (
         verb="Engine.list",
         parameters=(
             *_FILTERS,
-            in_query("before", text("go on after this task of the page before")),
+            in_query("before", text("continue after this task, the last one of the previous page")),
             in_query("limit", integer("rows in the answer", 1, MOST_ROWS, default=100)),
         ),
         answer="Rows", refusals=(404,),
@@ -111,7 +111,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="list thousands of tasks in light rows, newest first", verb="Reports.rows",
         parameters=(
             *_FILTERS,
-            in_query("before", text("go on after this task of the page before")),
+            in_query("before", text("continue after this task, the last one of the previous page")),
             in_query("limit", integer("rows in the answer", 1, MOST_LIGHT_ROWS, default=MOST_LIGHT_ROWS)),
         ),
         answer="LightRows", refusals=(404,),
@@ -200,7 +200,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="output-find", method="GET", path="/api/tasks/{id}/output/find",
-        summary="search output for a text, in any case", verb="Engine.output",
+        summary="search output for a text, ignoring case", verb="Engine.output",
         parameters=(
             *_LOGGED,
             in_query("text", text("what to look for", shortest=1), required=True),

@@ -23,13 +23,9 @@ from errands.frontends.web.api.schema import (
     time,
     words,
 )
-from errands.frontends.web.api.view_shapes import VIEW_SHAPES
-from errands.model.states import SIGNS
+from errands.frontends.web.api.view_shapes import STATE, TASK_ID, VIEW_SHAPES
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
-
-_STATE = choice(tuple(SIGNS), "the state, in one word")
-_ID = words("the task")
 
 VERBS = (
     *("cancel", "stop", "restart", "resume", "pause", "unpause", "hold", "release", "move", "fire", "send"),
@@ -50,9 +46,9 @@ SHAPES: dict[str, Schema] = {
     # Tasks.
     "Row": thing(
         "A task as a list shows it.",
-        id=_ID,
+        id=TASK_ID,
         kind=choice(("shell", "agent"), "what it runs"),
-        state=_STATE,
+        state=STATE,
         name=words(),
         what=words("its description, or its command or prompt, on one line, shortened"),
         lane=words(),
@@ -77,9 +73,9 @@ SHAPES: dict[str, Schema] = {
     ),
     "LightRow": thing(
         "A task in a list of thousands: at most 400 bytes.",
-        id=_ID,
+        id=TASK_ID,
         kind=choice(("shell", "agent")),
-        state=_STATE,
+        state=STATE,
         what=words("its description, or its command or prompt, shortened"),
         lane=words(),
         run=integer("the number of its latest run; 0: none yet"),
@@ -130,7 +126,7 @@ SHAPES: dict[str, Schema] = {
         "One run of a task.",
         id=words("TASK.NUMBER"),
         number=integer(),
-        state=_STATE,
+        state=STATE,
         cause=words("why it started: submit, schedule, event, manual, retry, resume, restart"),
         created_at=time(),
         started_at=maybe(time()),
@@ -167,7 +163,7 @@ SHAPES: dict[str, Schema] = {
     "Exchange": thing(
         "One prompt to an agent, what it did, and what it answered.",
         run=integer(),
-        state=maybe(_STATE),
+        state=maybe(STATE),
         prompt=words(),
         answer=maybe(words()),
         error=maybe(words()),
@@ -230,7 +226,7 @@ SHAPES: dict[str, Schema] = {
         "An open question. `facts` are all of what would run: show them whole before an answer is possible.",
         id=integer("send it with the answer"),
         digest=words("what would run, as a digest; send it with the answer"),
-        task=_ID,
+        task=TASK_ID,
         run=integer(),
         row=ref("Row"),
         facts=listed(ref("Fact"), "every character that could hide or mislead is spelled out"),
@@ -249,13 +245,13 @@ SHAPES: dict[str, Schema] = {
     "AnyQuestion": thing(
         "A question by its number, open or not.",
         open=maybe(ref("Question")),
-        task=_ID,
+        task=TASK_ID,
         said=thing(state=words("who answered it how and when; empty if it is open")),
     ),
     "AuditEntry": thing(
         "A question and its answer; the task may be gone by now.",
         id=integer("the question"),
-        task=_ID,
+        task=TASK_ID,
         run=integer(),
         name=words(),
         command=words(),

@@ -18,9 +18,8 @@ from errands.frontends.web.api.schema import (
 )
 from errands.model.states import SIGNS
 
-_STATE = choice(tuple(SIGNS), "the state, in one word")
-_ID = words("the task")
-GROUPS = ("lane", "name", "batch")
+STATE = choice(tuple(SIGNS), "the state, in one word")
+TASK_ID = words("the task")
 
 VIEW_SHAPES: dict[str, Schema] = {
     "Overview": thing(
@@ -48,7 +47,9 @@ VIEW_SHAPES: dict[str, Schema] = {
         cancelled=integer(),
         skipped=integer(),
     ),
-    "Coming": thing(task=_ID, name=words(), at=maybe(time("null: at an event")), said=thing(rule=words())),
+    "Coming": thing(
+        task=TASK_ID, name=words(), at=maybe(time("null: at an event")), said=thing(rule=words())
+    ),
     "Lane": thing(
         name=words(),
         width=integer("how many tasks run at once"),
@@ -77,14 +78,14 @@ VIEW_SHAPES: dict[str, Schema] = {
         until=time(),
         now=time(),
         rows=listed(ref("TimelineRow")),
-        coming=listed(thing(label=words(), task=_ID, at=time())),
+        coming=listed(thing(label=words(), task=TASK_ID, at=time())),
         left_off=integer("rows that were left off, because there are too many"),
     ),
     "Point": thing(
         at=time("when the run ended"),
-        task=_ID,
+        task=TASK_ID,
         run=integer(),
-        state=_STATE,
+        state=STATE,
         seconds=maybe(number()),
         tokens=integer(),
         cost=number("in dollars"),
@@ -148,7 +149,7 @@ VIEW_SHAPES: dict[str, Schema] = {
     # Notices.
     "Notice": thing(
         id=integer(),
-        task=_ID,
+        task=TASK_ID,
         run=words(),
         event=words(),
         channel=words(),
@@ -179,8 +180,8 @@ VIEW_SHAPES: dict[str, Schema] = {
     "Done": thing("A verb was carried out.", said=thing(text=words())),
     "Changed": thing("A verb was carried out.", row=ref("Row"), said=thing(text=words())),
     "BatchDone": thing(
-        done=listed(_ID, "the tasks that it was done to"),
-        refused=listed(thing(task=_ID, detail=words(), kind=words())),
+        done=listed(TASK_ID, "the tasks that it was done to"),
+        refused=listed(thing(task=TASK_ID, detail=words(), kind=words())),
         said=thing(text=words()),
     ),
     "Judgement": thing(
@@ -270,7 +271,7 @@ VIEW_SHAPES: dict[str, Schema] = {
 # The stream: what follows `data:` of each kind of event.
 FRAMES: dict[str, Schema] = {
     "hello": thing(
-        "The first event: read everything that is shown, unless it is resumed, and go on with the others.",
+        "The first event: read everything that is shown, unless it is resumed, and continue with the others.",
         version=words(),
         resumed=flag("whether the events after `after` follow"),
         now=time(),
@@ -279,7 +280,7 @@ FRAMES: dict[str, Schema] = {
     ),
     "counts": ref("Counts"),
     "rows": thing("Tasks that were added or changed.", rows=listed(ref("Row"))),
-    "gone": thing("Tasks that were removed.", ids=listed(_ID)),
+    "gone": thing("Tasks that were removed.", ids=listed(TASK_ID)),
     "output": {
         **ref("Output"),
         "description": "More of the output of a run that was asked for with `logs`.",

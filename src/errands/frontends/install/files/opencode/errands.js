@@ -148,7 +148,7 @@ class Shared {
       this.write({ ...message, id })
       abort?.addEventListener("abort", () => {
         if (this.waiting.delete(id)) this.write({ type: "cancel", id })
-        reject(new Error("interrupted; what was started in the background goes on"))
+        reject(new Error("interrupted; what was started in the background keeps running"))
       })
     })
   }

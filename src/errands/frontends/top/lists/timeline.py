@@ -1,25 +1,22 @@
-"""The other lists: a timeline of what ran, and the recurring tasks with their latest slots."""
+"""The timeline: what ran and what comes, in rows."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from errands.engine.engine import Engine
 from errands.frontends.top.line_view import Line
 from errands.frontends.top.lists.rows import Entry
-from errands.model.schedule.slot_record import Slot
-from errands.model.states import STANDING
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line as safe
 from errands.ports.store import Query
-from errands.ports.store.reports import Bar
+from errands.ports.store.reports import GROUPS, Bar
 from errands.text import STATES, Look, clip, pad, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.store.reports import Group
 
-_GROUPS: tuple[Group, ...] = ("lane", "name", "batch")
 WINDOWS = (
     timedelta(minutes=15),
     timedelta(hours=1),
@@ -30,15 +27,6 @@ WINDOWS = (
 _FUTURE = 7  # one column in seven shows what is coming
 _MOST_COMING = 200  # slots of each schedule
 _NAMES = 18  # columns of the names beside a timeline, at most
-_STREAK = 20  # slots that are shown of each schedule
-_OUTCOMES = {
-    "ran": ("✓", "+", "green"),
-    "late": ("✓", "+", "yellow"),
-    "waiting": ("○", "o", "yellow"),
-    "coalesced": ("»", ">", "grey"),
-    "skipped": ("»", ">", "grey"),
-    "missed": ("✗", "x", "red"),
-}
 
 
 class Timeline:
@@ -57,7 +45,7 @@ class Timeline:
 
     @property
     def group(self) -> Group:
-        return _GROUPS[self._group]
+        return GROUPS[self._group]
 
     def zoom(self, step: int) -> None:
         """Take a longer or a shorter window."""
@@ -70,11 +58,11 @@ class Timeline:
         self._back = max(self._back + step, 0)
 
     def next_group(self) -> None:
-        self._group = (self._group + 1) % len(_GROUPS)
+        self._group = (self._group + 1) % len(GROUPS)
 
     def show_name(self, since: datetime, at: datetime) -> None:
         """Take a row for each name, and the shortest window that reaches back to a time."""
-        self._group, self._back = _GROUPS.index("name"), 0
+        self._group, self._back = GROUPS.index("name"), 0
         self._window = next((n for n, each in enumerate(WINDOWS) if at - since < each), len(WINDOWS) - 1)
 
     def entries(self, columns: int, at: datetime) -> list[Entry]:
@@ -158,31 +146,4 @@ class Timeline:
         coming = self._coming.get(name, {})
         signs = (self._look.sign("◇", "o") if each in coming else " " for each in range(self._later))
         line.append(("".join(signs), "yellow"))
-        return line
-
-
-class ScheduleList:
-    """The recurring tasks, with what became of their latest slots."""
-
-    def __init__(self, engine: Engine, look: Look) -> None:
-        self._engine = engine
-        self._look = look
-        self._slots: dict[str, list[Slot]] = {}
-
-    def entries(self) -> list[Entry]:
-        self._slots = self._engine.reports.recent_slots(limit=_STREAK)
-        views = self._engine.list(Query(states=STANDING))
-        far = datetime.max.replace(tzinfo=UTC)
-        views.sort(key=lambda view: (view.standing and view.standing.next_at) or far)
-        nothing: Line = [
-            ("No recurring tasks. Start one in a shell: errands run --every 1h 'make test'", "dim")
-        ]
-        return [view.id for view in views] or [nothing]
-
-    def streak(self, task_id: str) -> Line:
-        """Draw what became of the latest slots, the newest at the right."""
-        line: Line = []
-        for slot in reversed(self._slots.get(task_id, ())):
-            fancy, plain, colour = _OUTCOMES[slot.outcome]
-            line.append((self._look.sign(fancy, plain), colour))
         return line

@@ -12,7 +12,7 @@ import pytest
 
 from errands.frontends.web.callers import browser_of
 from errands.frontends.web.guard import checked_origin
-from errands.frontends.web.signing import CODE_LIVES, Signing
+from errands.frontends.web.sign_in import CODE_LIVES, Signing
 from errands.model.errors import BadValue, NotFound
 from errands.ports.home import Home
 from tests.frontends.web.server import WITHIN, WebServer, code_in
@@ -182,4 +182,4 @@ def test_two_servers_of_a_home_are_one_too_many(web: WebServer) -> None:
         timeout=WITHIN,
     )
     assert done.returncode == 1
-    assert "another `errands web` of this home runs" in done.stderr
+    assert "another `errands web` of this home is running" in done.stderr

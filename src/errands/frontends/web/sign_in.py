@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from errands.engine.actor import enclosing_run
 from errands.model.errors import NotAPerson, NotFound
 from errands.ports.home import Home, make_home
-from errands.ports.listening import secret
 from errands.ports.own_file import open_file
+from errands.ports.server_socket import secret
 
 CODE_LIVES = 300.0  # seconds
 IDLE = 30 * 86400.0  # seconds after which a browser that was not used has to sign in again

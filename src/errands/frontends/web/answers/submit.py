@@ -1,4 +1,4 @@
-"""Starting: new tasks, what a draft would do, and templates."""
+"""Starting new tasks, what a draft would do, and templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a request: its path, query and body. What the table does not list is refused."""
+"""The path, query and body of a request, checked against the table. What it does not list is refused."""
 
 from __future__ import annotations
 
