@@ -135,6 +135,10 @@ def test_what_is_too_much_for_a_sandbox_is_seen_in_disguise(line: str) -> None:
         "python manage.py migrate",
         "npm run test:db",
         "./scripts/deploy-data.sh --check drop",
+        "name=build; ls $name.log",
+        "echo $'\\x1b[31mred\\033[0m' $PWD",
+        "echo src tests | xargs wc -l",
+        "${CC:-gcc} -c a.c",
     ],
 )
 def test_names_that_only_sound_harmful_are_contained(line: str) -> None:

@@ -84,6 +84,11 @@ _STATEMENTS = re.compile(
 _BOMB = re.compile(r"\(\)\s*\{[^}]*(?<![>&])&(?![>&\d])")
 _FED_SHELL = re.compile(r"\|\s*(?:[^\s|]*/)?(?:ba|z|da|k)?sh\b(?!\s+(?:-c\b|\S*\.sh\b))")
 _SPELLED = re.compile(r"(?:^|[;&|(])\s*\$'")
+# A letter, and not a control character such as the beginning of a colour, as a number: `$'\x2eenv'`.
+_ENCODED = re.compile(r"\$'[^']*\\(?:x[2-7][0-9a-fA-F]|u00[2-7][0-9a-fA-F]|0?[4-7][0-7](?![0-7])|1[0-7]{2})")
+# A variable that is set in the line, and the uses of variables, whole or shortened.
+_SET = re.compile(r"(?:^|[\s;&|(])(\w+)=([\"']?)([\w./~-]+)\2(?=[\s;&|)]|$)")
+_USED = re.compile(r"\$(?:\{(\w+)([^{}]*)\}|(\w+))")
 # An option that is put together by the shell.
 _BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
 _SPLITTING = re.compile(r"(?:^|[\s;&|])IFS=[^\s;]*\s*(?:[;&|\n]|$)")
@@ -226,12 +231,28 @@ def is_too_much(text: str, workspace: Workspace) -> bool:
         return False
     text = without_payload(text)
     if len(text) > LONGEST or any(
-        each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _BUILT, _SPLITTING)
+        each.search(text) for each in (_WORDS, _BOMB, _FED_SHELL, _SPELLED, _ENCODED, _BUILT, _SPLITTING)
     ):
         return True
     if any(_writes_outside(target, workspace) for target in _TARGET.findall(text)):
         return True
-    return changes_data(_SEPARATORS.split(text)) or _names_place(text, workspace)
+    pieces = _SEPARATORS.split(text)
+    return changes_data(pieces) or _names_place(text, workspace) or _puts_together(text, pieces, workspace)
+
+
+def _puts_together(text: str, pieces: Iterable[str], workspace: Workspace) -> bool:
+    """Return whether a line puts the name of a secret together: `x=.e; cat ${x}nv`, `${f%.example}`."""
+    values = {name: value for name, _, value in _SET.findall(text)}
+    for piece in pieces if values else ():
+        used = [(found[1] or found[3], found[2]) for found in _USED.finditer(piece)]
+        if not any(name in values for name, _ in used):
+            continue
+        whole = _USED.sub(lambda found: values.get(found[1] or found[3], ""), piece)
+        cut = [values[name] for name, how in used if how and name in values]
+        names = [whole, *(value[:end] for value in cut for end in range(3, len(value)))]
+        if any(is_secret(name, workspace) for name in names):
+            return True
+    return False
 
 
 def redirected(text: str) -> list[str]:

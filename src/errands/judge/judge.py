@@ -218,9 +218,7 @@ class _Case:
     ) -> None:
         self._judge_around(step, workspace, shell=shell)
         self._coverage.add_input(step, source, workspace)
-        words = step.words
-        if shell and is_word(words[:1], "!") and source is None:
-            words = words[1:]
+        words = step.words[1:] if shell and source is None and is_word(step.words[:1], "!") else step.words
         if any(each.operator == "<" for each in step.redirections):
             source = None  # it reads that file instead of the pipe
         if words:
@@ -291,7 +289,8 @@ class _Case:
         self._trust(name.text, workspace, shell=shell)
         if followed.doubt:
             self._ask(followed.doubt, followed.kind, contained=followed.kind != "input")
-            self._name_harm(words, workspace)
+            for each in (words, *(step.words for step in followed.steps)):
+                self._name_harm(each, workspace)
         for step in () if followed.doubt else followed.steps:
             self._judge_step(step, workspace, shell="", depth=depth + 1)
         for line in () if followed.doubt else followed.lines:
@@ -372,8 +371,8 @@ class _Case:
         self._scan(" ".join(without_pattern(tuple(word.text for word in words))), workspace)
         if not words[0].literal:
             # It may be what a rule is about, or be put together to hide what it is.
-            is_hidden = not is_one_variable(words[0].text)
-            self._needs_more |= is_hidden or bool(self._rules.deny or self._rules.ask)
+            is_plain = is_one_variable(words[0].text) and not (self._rules.deny or self._rules.ask)
+            self._needs_more |= not is_plain
             return
         self._looks -= 1
         self._obey(words)
@@ -391,8 +390,7 @@ class _Case:
         if followed is None or followed.itself:
             about = reasons_for(texts, workspace)
             self._needs_more |= any(each.kind == "secret" for each in about)
-            found = (each for each in about if each.undo == "no" or is_outward)
-            self._reasons.update(dict.fromkeys(found))
+            self._reasons.update((each, None) for each in about if each.undo == "no" or is_outward)
         if followed:
             for step in followed.steps:
                 self._name_harm(step.words, workspace)

@@ -16,7 +16,8 @@ _ANCHORED = regex(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
 _CLIMBING = regex(r"[*?\[].*/\.\.(?:/|$)")
 _ONE_VARIABLE = regex(
     r'"?(?:python|pip|ruby|node|php|go|gcc|clang)?'  # and its version
-    r'\$(?:\{\w+\}|\w+|\{\w+:-[\w./-]+\}|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
+    r"\$(?:\{\w+\}|\w+|\{\w+:-(?!(?:[\w./-]*/)?(?:rm|rmdir|unlink|shred)\})[\w./-]+\}"
+    r'|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
 )
 
 

@@ -262,7 +262,10 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         (each.descriptor, each.operator) != ("2", ">") for each in source.redirections
     )
     if not exact or not printing or mixed or sum(text in _ACTIONS for text in finding) != 1:
-        return _unknown(words, f"runs `{inner[0].text}` on its input, which may be anything")
+        doubt = f"runs `{inner[0].text}` on its input, which may be anything"
+        if source and source.words and source.words[0].text in ("echo", "printf"):
+            return Followed(steps=(Step(words=(*inner, *source.words[1:])),), doubt=doubt)
+        return _unknown(words, doubt)
     if inner[0].text not in _READERS:
         return _unknown(words, f"runs `{inner[0].text}` for each file that is found")
     steps = _on_files((*inner, Word(text="{}")), tuple(finding))
