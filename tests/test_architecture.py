@@ -13,6 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from errands.engine.daemon.lock import daemon_facts
+from errands.ports.fleet.membership import Membership
+from errands.ports.fleet.membership import write as write_membership
+from errands.ports.home import Home
+from tests.chaos.processes import wait_until
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "errands"
 LONGEST_FILE = 400
@@ -118,6 +124,9 @@ NEVER = {
 }  # fmt: skip
 SELDOM = {"enum", "json", "re"}
 
+# What belongs to a fleet; a home that has not joined one must not pay for it.
+FLEET = re.compile(r"errands\.(hosts|engine\.fleet|ports\.fleet)\b|psycopg|procrastinate")
+
 HOT = {
     "ls": NEVER | SELDOM,
     "wait ID": NEVER | SELDOM,
@@ -129,12 +138,23 @@ HOT = {
 
 
 def errands(words: str, home: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    script = Path(sys.executable).with_name("errands")
-    env = {**os.environ, "ERRANDS_HOME": str(home), "XDG_CONFIG_HOME": str(home.parent)}
-    command = [sys.executable, *options, str(script), *words.split()]
+    command, env = line(words, home, *options)
     return subprocess.run(
         command, env=env, cwd=home.parent, text=True, capture_output=True, timeout=60, check=False
     )
+
+
+def line(words: str, home: Path, *options: str) -> tuple[list[str], dict[str, str]]:
+    """Return the words that run a command in a home, and its environment; `options` are Python's."""
+    script = str(Path(sys.executable).with_name("errands"))
+    env = {**os.environ, "ERRANDS_HOME": str(home), "XDG_CONFIG_HOME": str(home.parent)}
+    return [sys.executable, *options, script, *words.split()], env
+
+
+def imported_by(said: str) -> set[str]:
+    """Return the modules that a process imported which ran with `-X importtime`."""
+    lines = [each for each in said.splitlines() if each.startswith("import time:")]
+    return {each.rpartition("|")[2].strip() for each in lines}
 
 
 @pytest.fixture(scope="module")
@@ -158,11 +178,44 @@ def test_a_command_imports_nothing_heavy(words: str, home: Path) -> None:
     errands("cancel --batch cold", home)
 
     assert answer.returncode == 0, answer.stderr
-    lines = [line for line in answer.stderr.splitlines() if line.startswith("import time:")]
-    imported = {line.rpartition("|")[2].strip() for line in lines}
+    imported = imported_by(answer.stderr)
     assert "errands.engine.engine" in imported
     assert sorted(imported & HOT[words]) == []
     assert ("errands.model.options.table" in imported) == words.startswith("run")
+    assert of_a_fleet(imported) == []
+
+
+def of_a_fleet(modules: set[str]) -> list[str]:
+    """Return those that only a home in a fleet needs."""
+    return sorted(each for each in modules if FLEET.match(each))
+
+
+@pytest.mark.parametrize(
+    ("has_joined", "expected"),
+    [(False, []), (True, ["errands.ports.fleet", "errands.ports.fleet.placement"])],
+)
+def test_a_daemon_loads_of_a_fleet_only_what_it_needs(
+    has_joined: bool, expected: list[str], tmp_path: Path
+) -> None:
+    """Only the host process of a home that has joined a fleet talks to the database."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    if has_joined:
+        url = f"postgresql:///fleet?host={tmp_path}"  # there is none
+        me = Membership(id="me", url=url, name="me", labels=(), slots=0)
+        write_membership(str(home / "fleet.json"), me)
+    command, env = line("daemon run", home, "-X", "importtime")
+    with open(tmp_path / "said", "w") as said, subprocess.Popen(command, env=env, stdout=said, stderr=said):
+        try:
+            # Else the command would start another one.
+            assert wait_until(lambda: daemon_facts(Home(path=str(home))) is not None, within=60)
+            assert errands("run --wait -- echo hello", home).stdout == "hello\n"
+        finally:
+            errands("daemon stop", home)
+    imported = imported_by((tmp_path / "said").read_text())
+
+    assert "errands.engine.daemon.dispatcher" in imported
+    assert of_a_fleet(imported) == expected
 
 
 def test_the_command_itself_starts_without_importing_re() -> None:
