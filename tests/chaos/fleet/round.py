@@ -72,6 +72,7 @@ class PlannedTask:
     retries: int
     on_loss: OnLoss = "lost"
     stubborn: bool = False  # it ignores SIGTERM
+    gate: str = ""  # a file: it runs until that exists, not for `seconds`
 
 
 def play(
@@ -204,7 +205,8 @@ def _storm(
 
 
 def submit(engine: Engine, planned: PlannedTask, witness: Witness, *, host: str = LABEL) -> None:
-    words = ["/bin/sh", DEED, str(witness.path), planned.token, str(planned.seconds), str(planned.code)]
+    lasts = planned.gate or str(planned.seconds)
+    words = ["/bin/sh", DEED, str(witness.path), planned.token, lasts, str(planned.code)]
     if planned.stubborn:
         words.append("stubborn")
     engine.submit(
