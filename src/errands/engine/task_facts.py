@@ -51,7 +51,7 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
         yield "sandbox", line(sandbox_text(details["sandbox"]))
     added = masked_variables(details["env"]) if details.get("env") else {}
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
-    yield from _recurring_facts(view, at)
+    yield from recurring_facts(view, at)
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if view.approved_at is not None:
         by = f"{line(view.approved_by or '')} ({line(view.door)})".replace(") (", ", ")
@@ -98,7 +98,8 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
 
 
-def _recurring_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
+def recurring_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    """Yield when a recurring task runs, how often it has run, and the facts about its watch."""
     standing = view.standing
     if standing is None:
         return
@@ -110,11 +111,10 @@ def _recurring_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
     yield "runs", f"{standing.runs}" + ("" if standing.max_runs is None else f" of {standing.max_runs}")
     if standing.failures:
         yield "failures", f"{standing.failures} in a row"
-    yield from watch_facts(view, at)
+    yield from _watch_facts(view, at)
 
 
-def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
-    """Yield the facts about the watch of a task that waits for events."""
+def _watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
     watch = (view.details or {}).get("watch")
     if watch is None or view.standing is None:
         return

@@ -1,4 +1,4 @@
-"""The time that an agent's process waited for others, which counts for no time-out.
+"""The time that an agent's process waited for others, which does not count towards time-outs.
 
 The shim reads it when a time-out seems to have passed; `ports/rundir.py` says what the file means.
 """

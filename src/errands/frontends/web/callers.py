@@ -112,7 +112,7 @@ class Callers:
 
 
 def browser_of(agent: str) -> str:
-    """Name a browser in few words, by what it says about itself."""
+    """Name a browser in a few words, by what it says about itself."""
     names = (("Firefox/", "Firefox"), ("Edg/", "Edge"), ("OPR/", "Opera"), ("Chrome/", "Chrome"))
     browser = next((name for mark, name in names if mark in agent), "Safari" if "Safari/" in agent else "")
     systems = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.engine.task_facts import watch_facts
+from errands.engine.task_facts import recurring_facts
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import times_lines
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand, option, whole_from_one
@@ -10,7 +10,7 @@ from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_fields, plain_value
 from errands.text import Column, facts, plural, table, titled
-from errands.text.describe import ago, local, now, state_word
+from errands.text.describe import local, now, state_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,16 +58,10 @@ def _print_json(context: Context, view: View, records: list[Slot]) -> None:
 
 
 def _facts(view: View) -> Iterator[tuple[str, str]]:
-    standing, at = view.standing, now()
-    assert standing is not None
-    yield "event" if standing.health else "schedule", line(standing.rule)
-    if standing.last_at is not None:
-        yield "last run", f"{local(standing.last_at)} ({ago(standing.last_at, at=at)}), {view.latest.state}"
-    most = "" if standing.max_runs is None else f" of {standing.max_runs}"
-    yield "runs", f"{standing.runs}{most}"
-    if standing.failures:
-        yield "failures", f"{standing.failures} in a row"
-    yield from watch_facts(view, at)
+    """Yield what `show` says about the schedule, with the state of the last run; the next runs are a list."""
+    for name, value in recurring_facts(view, now()):
+        if name != "next run":
+            yield name, f"{value}, {view.latest.state}" if name == "last run" else value
 
 
 def _table(context: Context, records: list[Slot]) -> list[str]:
