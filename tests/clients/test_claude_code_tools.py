@@ -67,7 +67,7 @@ def test_a_dialog_asks_the_person_and_their_answer_counts(
     kept, deleted = tmp_path / "kept", tmp_path / "deleted"
     live.answer = {"action": "decline"}
     live.prompts(deleting(kept))
-    live.answer = {"action": "accept", "content": {"approve": True}}
+    live.answer = {"action": "accept", "content": {"answer": "approve once"}}
     (reply,) = live.prompts(deleting(deleted))
 
     # The form wraps a long line, so its words are compared without what is between them.
@@ -121,7 +121,7 @@ def test_without_a_dialog_it_waits_for_approval_from_elsewhere(
         "run", "-q", "--yes", "echo meanwhile", yes=False, ERRANDS_SESSION=f"claude:{session}"
     ).out.strip()
     person.types("wait", "-q", told)
-    yes = {"hookEventName": "Elicitation", "action": "accept", "content": {"approve": True}}
+    yes = {"hookEventName": "Elicitation", "action": "accept", "content": {"answer": "approve once"}}
     words = shlex.quote(json.dumps({"hookSpecificOutput": yes}))
     settings = tmp_path / "settings.json"
     hook = {"hooks": [{"type": "command", "command": f"echo {words}"}]}

@@ -95,11 +95,10 @@ def test_the_loop_in_codex_where_the_person_answers_its_dialog(codex: Screen, pe
     precious.touch()
 
     codex.prompts(f"{calling('run', command='rm -v precious', name='harm')}SAY it is answered")
-    codex.shows("rm -v precious", "deletes precious; cannot be undone", "Start it?")
+    codex.shows("rm -v precious", "deletes precious; cannot be undone")
     assert precious.exists()
-    codex.presses("1")
-    codex.shows("How often", "once")
-    codex.presses("Enter")
+    codex.shows("1. reject", "2. approve once", "3. always approve")
+    codex.presses("2")
     codex.shows("• it is answered")
     person.types("wait", "-q", "harm")
     assert not precious.exists()
@@ -109,7 +108,7 @@ def test_the_loop_in_codex_where_the_person_answers_its_dialog(codex: Screen, pe
     # What the person closes is left for later: only an answer is a no.
     precious.touch()
     codex.prompts(f"{calling('run', command='rm precious', name='later')}SAY it is left")
-    codex.shows("Start it?")
+    codex.shows("2. approve once")
     codex.presses("Escape")
     codex.shows("• it is left")
     (task,) = [each for each in person.types("ls", "--json").objects if each["name"] == "later"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -62,9 +62,12 @@ class TasksClient(ClientExtension):
 
 
 class Person:
-    """The person at the client: reads each form for some seconds, answers it in turn, and keeps its text."""
+    """The person at the client: reads each form for some seconds, answers it in turn, and keeps its text.
 
-    def __init__(self, *answers: ElicitResult, reads: float = 0.0) -> None:
+    An answer is what the client sends, or words of the choice that the person makes.
+    """
+
+    def __init__(self, *answers: ElicitResult | str, reads: float = 0.0) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
         self.schemas: list[dict[str, Any]] = []
@@ -76,13 +79,28 @@ class Person:
         answer = self.answers.pop(0)
         if answer != YES:
             await asyncio.sleep(self._reads)
-        return answer
+        if isinstance(answer, ElicitResult):
+            return answer
+        return saying(next(each for each in choices(params.requested_schema) if answer in each))
 
 
-YES = ElicitResult(action="accept", content={"approve": True})
-YES_FOR_THE_TASK = ElicitResult(action="accept", content={"approve": True, "scope": "task"})
-YES_ALWAYS = ElicitResult(action="accept", content={"approve": True, "scope": "always"})
-UNTICKED = ElicitResult(action="accept", content={"approve": False})
+def saying(choice: str) -> ElicitResult:
+    return ElicitResult(action="accept", content={"answer": choice})
+
+
+def choices(form: Mapping[str, Any]) -> list[str]:
+    """Return what a form lets its person choose from; it has no other field."""
+    assert form["required"] == [*form["properties"]] == ["answer"]
+    found: list[str] = form["properties"]["answer"]["enum"]
+    return found
+
+
+YES = "approve"
+YES_ONCE = "approve once"
+YES_FOR_THE_TASK = "for this task"
+YES_ALWAYS = "always"
+REJECTED = "reject"
+NOT_CHOSEN = ElicitResult(action="accept", content={})
 BESIDE_THE_POINT = ElicitResult(action="accept", content={"name": "Alice"})
 NO = ElicitResult(action="decline")
 DISMISSED = ElicitResult(action="cancel")

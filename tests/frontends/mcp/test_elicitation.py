@@ -20,12 +20,15 @@ from tests.frontends.mcp.conversation import (
     DISMISSED,
     ERAS,
     NO,
-    UNTICKED,
+    NOT_CHOSEN,
+    REJECTED,
+    SESSION,
     YES,
     YES_ALWAYS,
     YES_FOR_THE_TASK,
     Person,
     call,
+    choices,
     connected,
     text,
 )
@@ -74,7 +77,7 @@ async def test_a_launch_in_the_background_returns_once_it_is_accepted(engine: Te
     assert (await engine.wait(view.id, timeout=60)).state == "completed"
 
 
-@pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
+@pytest.mark.parametrize("answer", [NO, REJECTED], ids=["declined", "rejected"])
 async def test_a_declined_command_never_starts(
     engine: TestEngine, project: Path, era: str, answer: object, reading_time: float
 ) -> None:
@@ -89,9 +92,21 @@ async def test_a_declined_command_never_starts(
     assert (approval.state, approval.by) == ("refused", "ada (a-client)")
 
 
+@pytest.mark.spec("S7")
+async def test_a_session_whose_person_declined_is_not_told_again(engine: TestEngine, era: str) -> None:
+    async with connected(engine, era, person=Person(NO), wake="session") as client:
+        result = await call(client, "run", command=HARMFUL)
+
+    assert "Declined by the person asked" in text(result)
+    (view,) = await engine.list(states=("rejected",))
+    assert view.owner == SESSION
+    # A notice that is held back for a while would be there.
+    assert engine.engine.store.inbox(SESSION) == []
+
+
 @pytest.mark.spec("A4")
 @pytest.mark.usefixtures("reading_time")
-@pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
+@pytest.mark.parametrize("answer", [NO, REJECTED], ids=["declined", "rejected"])
 async def test_a_form_that_no_person_can_have_read_leaves_the_task_proposed(
     engine: TestEngine, project: Path, era: str, answer: object
 ) -> None:
@@ -131,11 +146,17 @@ async def test_a_declined_command_is_reported_as_started_nowhere(
     assert "tarted" not in str({**facts, "error": "", "display": facts.get("display", "").replace(said, "")})
 
 
-@pytest.mark.parametrize("answer", [DISMISSED, BESIDE_THE_POINT], ids=["dismissed", "beside the point"])
+@pytest.mark.spec("A5")
+@pytest.mark.parametrize(
+    "answer",
+    [DISMISSED, NOT_CHOSEN, BESIDE_THE_POINT],
+    ids=["dismissed", "not chosen", "beside the point"],
+)
 async def test_an_unanswered_question_leaves_the_task_proposed(
-    engine: TestEngine, project: Path, era: str, answer: object
+    engine: TestEngine, project: Path, era: str, answer: object, reading_time: float
 ) -> None:
-    person = Person(answer)  # type: ignore[arg-type]
+    """Sending the form as it came is no answer: some clients offer that before anything is chosen."""
+    person = Person(answer, reads=reading_time + 0.1)  # type: ignore[arg-type]
     async with connected(engine, era, person=person) as client:
         result = await call(client, "run", command=HARMFUL, wait=20_000)
 
@@ -230,7 +251,7 @@ async def test_a_form_shows_what_every_other_question_shows(
     view = engine.engine.get(view.id)
     facts = facts_of(engine.engine, os.environ, view)
     shown = question(facts, Look(colour=False, unicode=True, columns=80))
-    assert person.asked == ["\n".join([headline(view), "", *shown])]
+    assert person.asked == ["\n".join([headline(view), *shown])]
 
 
 @pytest.mark.spec("A14")
@@ -256,8 +277,12 @@ async def test_a_form_offers_the_answers_of_every_frontend(engine: TestEngine, e
         await call(client, "run", command=HARMFUL)
         await call(client, "run", command="sh -c 'rm -r other'")
 
-    scopes = [each["properties"].get("scope", {}).get("enum") for each in person.schemas]
-    assert scopes == [["once", "always"], None]
+    assert [choices(each) for each in person.schemas] == [
+        ["reject", "approve once", "always approve"],
+        ["reject", "approve once"],
+    ]
+    # Nothing is chosen for the person.
+    assert not [each for each in person.schemas if "default" in each["properties"]["answer"]]
     (standing,) = engine.engine.standing_approvals()
     assert (standing.command, standing.by) == (HARMFUL, "ada (a-client)")
 

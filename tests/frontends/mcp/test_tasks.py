@@ -17,7 +17,7 @@ from errands.testing.engines import TestEngine
 from tests.frontends.mcp.conversation import (
     OLDER,
     SESSION,
-    YES,
+    YES_ONCE,
     Handed,
     Person,
     ask,
@@ -25,6 +25,7 @@ from tests.frontends.mcp.conversation import (
     connected,
     ended,
     handed,
+    saying,
     text,
 )
 
@@ -140,9 +141,13 @@ async def test_a_proposed_task_asks_by_its_own_id(engine: TestEngine, project: P
         assert found["status"] == "input_required"
         ((key, request),) = found["inputRequests"].items()
         assert "rm -r precious" in request["params"]["message"]
-        await ask(client, "tasks/update", taskId=launched, inputResponses={"another": YES.model_dump()})
+        await ask(
+            client, "tasks/update", taskId=launched, inputResponses={"another": saying(YES_ONCE).model_dump()}
+        )
         assert (project / "precious").exists()
-        await ask(client, "tasks/update", taskId=launched, inputResponses={key: YES.model_dump()})
+        await ask(
+            client, "tasks/update", taskId=launched, inputResponses={key: saying(YES_ONCE).model_dump()}
+        )
         assert (await ended(client, launched))["status"] == "completed"
 
     assert not (project / "precious").exists()
@@ -153,7 +158,7 @@ async def test_a_client_that_cannot_ask_answers_nothing_either(engine: TestEngin
         launched = (await call(client, "run", command="rm -r precious")).structured_content["id"]
         question = engine.engine.store.question(launched)
         assert question is not None
-        answers = {f"approval-{question.id}": YES.model_dump()}
+        answers = {f"approval-{question.id}": saying(YES_ONCE).model_dump()}
         await ask(client, "tasks/update", taskId=launched, inputResponses=answers)
 
     assert (await engine.get(launched)).state == "proposed"

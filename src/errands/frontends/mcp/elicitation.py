@@ -22,28 +22,16 @@ from errands.frontends.mcp.frontend import NAME, Frontend
 from errands.model.action import Shell
 from errands.model.approval import Approval
 from errands.model.errors import ErrandsError
-from errands.model.text.answers import BY_NAME, ONCE, Answer
+from errands.model.text.answers import NO, Answer
 from errands.text import Look
 from errands.text.question import question as layout
 
 _LOG = logging.getLogger("errands.mcp")
-_APPROVE, _SCOPE = "approve", "scope"
+_ANSWER = "answer"
 _LOOK = Look(colour=False, unicode=True, columns=80)  # forms are shown in any width, most of them in this one
 _LONGEST_COMMAND = 4000
 _MOST_LINES = 60
 _READ = timedelta(seconds=1)  # no person reads a form and declines it faster; `codex exec` takes 7 ms
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        _APPROVE: {
-            "type": "boolean",
-            "title": "Approve",
-            "description": "Start it? It starts only if you approve.",
-            "default": False,
-        }
-    },
-    "required": [_APPROVE],
-}
 
 
 def open_questions(frontend: Frontend, call: Call) -> list[Approval]:
@@ -79,24 +67,34 @@ def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
         title = f"What the agent of task {view.id} wants to do next needs your approval:"
         facts = iter([("directory", view.cwd), *(("because", each.text) for each in question.reasons)])
     schema = _schema(answers_to(engine, question))
-    return ElicitRequestFormParams(
-        message="\n".join([title, "", *layout(facts, _LOOK)]), requested_schema=schema
-    )
+    return ElicitRequestFormParams(message="\n".join([title, *layout(facts, _LOOK)]), requested_schema=schema)
 
 
 def _schema(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the fields of a form: a yes or no and, if there is a choice, how far a yes reaches."""
-    scopes = {each.name: each.label for each in answers if each.scope is not None}
-    if len(scopes) < 2:
-        return _SCHEMA
-    chosen = {
+    """Return the only field of a form, in which nothing is chosen yet: sending it as it is says nothing.
+
+    The no comes first: a client may take a key that was meant for something else for the first answer.
+    """
+    *yeses, no = answers
+    choice = {
         "type": "string",
-        "title": "How often",
-        "description": ", ".join(f"{name}: {label}" for name, label in scopes.items()),
-        "enum": [*scopes],
-        "default": next(iter(scopes)),
+        "title": "Answer",
+        "description": "It starts only if you approve.",
+        "enum": [_spelt(each) for each in (no, *yeses)],
     }
-    return {**_SCHEMA, "properties": {**_SCHEMA["properties"], _SCOPE: chosen}}
+    return {"type": "object", "properties": {_ANSWER: choice}, "required": [_ANSWER]}
+
+
+def _spelt(answer: Answer) -> str:
+    return answer.label.lower()
+
+
+def _said(answers: Sequence[Answer], result: ElicitResult) -> Answer | None:
+    """Return the answer in a form; None if it was dismissed, or sent without one."""
+    if result.action == "decline":
+        return NO
+    chosen = (result.content or {}).get(_ANSWER) if result.action == "accept" else None
+    return next((each for each in answers if _spelt(each) == chosen), None)
 
 
 def requests(frontend: Frontend, questions: list[Approval]) -> dict[str, ElicitRequest]:
@@ -107,22 +105,22 @@ def requests(frontend: Frontend, questions: list[Approval]) -> dict[str, ElicitR
 def answer(frontend: Frontend, call: Call, client: Client, question: Approval, result: ElicitResult) -> None:
     """Record a yes or a no; a question that was answered or has changed meanwhile is left alone."""
     call.asked.add(question.id)
-    agreed = (result.content or {}).get(_APPROVE) if result.action == "accept" else None
-    if agreed is not True and agreed is not False and result.action != "decline":
-        return
-    if agreed is not True and datetime.now(UTC) - (call.shown_at or question.asked_at) < _READ:
-        _LOG.info("%s declined the form about %s without a person", client.name, question.task_id)
-        return
     engine, by = frontend.engine.engine, frontend.person(call.caller)
     try:
-        if agreed is True:
-            scope = BY_NAME.get(str((result.content or {}).get(_SCOPE)), ONCE).scope or "once"
-            engine.approve(question.task_id, by=by, door=NAME, scope=scope, question=question.id)
+        said = _said(answers_to(engine, question), result)
+        if said is None:
+            return
+        if said is NO and datetime.now(UTC) - (call.shown_at or question.asked_at) < _READ:
+            _LOG.info("%s declined the form about %s without a person", client.name, question.task_id)
+        elif said.scope is not None:
+            engine.approve(question.task_id, by=by, door=NAME, scope=said.scope, question=question.id)
         else:
             note = f"declined in {client.name}"
             view = engine.reject(question.task_id, by=by, door=NAME, note=note, question=question.id)
             if view.state == "rejected":
                 call.turned_down.append(view.id)
+                if not call.is_kept and view.owner == call.caller.session:
+                    engine.sessions.acknowledge(view.latest.id, reader=NAME)  # the reply says it
     except ErrandsError as error:
         _LOG.info("an answer about %s had no effect: %s", question.task_id, error)
 
