@@ -8,7 +8,7 @@ import re
 import pytest
 import pytest_asyncio
 
-from errands.testing.engines import until
+from errands.testing.engines import WITHIN, until
 from errands.testing.speaker import Speaker, Stage, fenced
 from tests.scenarios.background import answered, busy, command, ended, launch, shown, task_id, within
 from tests.scenarios.placing import Placing
@@ -224,6 +224,16 @@ async def test_who_blocks_is_not_notified_and_who_does_not_is(stage: Stage, sess
     found = await answered(speaker, "hello")
     (notice,) = await stage.engine.take_notices(session)
     assert notice.run_id == f"{found}.1"
+
+
+@pytest.mark.spec("N6", "L21")
+async def test_what_the_session_s_own_shell_started_is_one_of_its_tasks(stage: Stage, session: str) -> None:
+    """Its end is reported to the session, so the tools must know it."""
+    speaker = await stage.speaker("opencode", session, wake="session")
+    found = (await stage.engine.submit("echo marmalade", owner=session)).id
+    await stage.engine.wait(found, timeout=WITHIN)
+    assert "marmalade" in (await speaker("background_output", task_id=found)).text
+    assert found in (await speaker("background_list")).text
 
 
 async def test_task_not_found(opencode: Speaker) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
+from errands.model.agent.session import is_conversation
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
@@ -73,12 +74,20 @@ class ToolContext:
 
     async def tasks(self, *, states: Iterable[str] = (), batch: str | None = None) -> list[View]:
         """List what the caller sees, newest first; rejected tasks are in no list."""
-        parent = None if self.caller.everything else self.caller.session
-        views = await self.engine.list(states=states, batch=batch, parent=parent, limit=_MOST)
+        session = None if self.caller.everything else self.caller.session
+        views = await self.engine.list(states=states, batch=batch, parent=session, limit=_MOST)
+        if session is not None:
+            # What its shell started with `errands run` reports to the session, and has no other parent.
+            known = {view.id for view in views}
+            told = await self.engine.list(states=states, batch=batch, owner=session, limit=_MOST)
+            views = [*views, *(view for view in told if view.id not in known)]
+            views.sort(key=lambda view: view.created_at, reverse=True)
         return [view for view in views if self._sees(view)]
 
     def _sees(self, view: View) -> bool:
-        return self.caller.everything or view.parent == self.caller.session
+        if is_conversation(view) and view.owner == self.caller.session:
+            return False  # the caller's own run: it cannot wait for that, and to cancel it ends the caller
+        return self.caller.everything or self.caller.session == (view.parent or view.owner)
 
     # Launching. A call that asked a person is repeated after the answer, which may be no.
 
@@ -158,7 +167,7 @@ class ToolContext:
 
         For a recurring task, wait for the current run, if there is one.
         """
-        is_notified, run = view.owner == self.caller.session and view.latest.number > 0, view.latest.id
+        is_notified, run = self._is_notified(view), view.latest.id
         if is_notified and view.is_live:
             await self.engine.expect(run)
         view = await self._end_of(view, milliseconds / 1000)
@@ -179,12 +188,25 @@ class ToolContext:
         return view
 
     async def cancel(self, *views: View) -> list[View]:
-        """Cancel tasks and wait until their processes are gone."""
+        """Cancel tasks and wait until their processes are gone, of which their session is told no more."""
+        awaited = {view.id: view.latest.id for view in views if view.is_live and self._is_notified(view)}
+        for run in awaited.values():
+            await self.engine.expect(run)
         await self.engine.cancel(*(view.id for view in views), by=self.caller.actor)
         deadline = time.monotonic() + ENDS_WITHIN
-        return [
+        ended = [
             await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views
         ]
+        for view in ended:
+            if view.id in awaited and view.is_live:
+                await self.engine.give_up_waiting(awaited[view.id])
+            elif view.id in awaited:
+                await self.engine.acknowledge(awaited[view.id], reader=self.caller.door)
+        return ended
+
+    def _is_notified(self, view: View) -> bool:
+        """Return whether the caller's session is told how the latest run of a task ends."""
+        return view.owner == self.caller.session and view.latest.number > 0
 
     # The queue.
 

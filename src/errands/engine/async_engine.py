@@ -335,12 +335,13 @@ class AsyncEngine:
         states: Iterable[str] = (),
         batch: str | None = None,
         parent: str | None = None,
+        owner: str | None = None,
         ids: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> list[View]:
         asked = None if ids is None else tuple(ids)
         return self.engine.list(
-            Query(states=tuple(states), batch=batch, parent=parent, ids=asked, limit=limit)
+            Query(states=tuple(states), batch=batch, parent=parent, owner=owner, ids=asked, limit=limit)
         )
 
 

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
             states: Iterable[str] = (),
             batch: str | None = None,
             parent: str | None = None,
+            owner: str | None = None,
             ids: Sequence[str] | None = None,
             limit: int | None = None,
         ) -> list[View]: ...

@@ -77,13 +77,13 @@ BREAKAGES = [
         "X1",
         "a session sees the tasks of all sessions",
         file="dialects/tool_context.py",
-        old="return self.caller.everything or view.parent == self.caller.session",
+        old="return self.caller.everything or self.caller.session == (view.parent or view.owner)",
         new="return True",
         also=(
             (
                 "dialects/tool_context.py",
-                "parent = None if self.caller.everything else self.caller.session",
-                "parent = None",
+                "session = None if self.caller.everything else self.caller.session",
+                "session = None",
             ),
         ),
         test="scenarios/test_opencode_dialect.py::test_empty_list_for_no_children",

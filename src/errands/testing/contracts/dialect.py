@@ -144,6 +144,16 @@ class DialectContract(ABC):
         tool, arguments = self.cancelling((await speaker.task()).id)
         await speaker(tool, **arguments)
 
+    @pytest.mark.spec("S7")
+    async def test_a_session_that_cancels_a_task_is_not_told_again(self, stage: Stage) -> None:
+        speaker = await self.speaker(stage, wake="session")
+        task = await self.launched(speaker, "sleep 600")
+        tool, arguments = self.cancelling(task.id)
+        await speaker(tool, **arguments)
+        assert (await stage.engine.wait(task.id, timeout=WITHIN)).state == "cancelled"
+        # A notice that is held back for a while would be there.
+        assert stage.engine.engine.store.inbox(speaker.caller.session) == []
+
     # Wrong calls.
 
     async def test_an_unknown_tool_is_a_reply(self, stage: Stage) -> None:
