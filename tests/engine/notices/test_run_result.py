@@ -40,7 +40,7 @@ async def test_a_notice_of_a_resume_quotes_its_own_prompt(engine: TestEngine) ->
 
     said = text(shown(engine.engine, delivery_of([last])), 4000)
 
-    assert "$ `echo still'' works`\n" in said
+    assert "prompt: `echo still'' works`\n" in said
     assert "\n> still works\n" in said
 
 

@@ -57,6 +57,7 @@ def test_the_agent_starts_slow_work_goes_on_is_told_and_quotes_the_result(
     frame = re.search(r"─── background: (suite-\w+) ─+\n(?:.*\n)*?─+\n", window.text)
     assert frame is not None, window.text
     assert "> 41 passed, 1 failed\n> test_tides failed\n" in frame[0]
+    assert "\nprompt: SAY the tide is 4.20 m\n> the tide is 4.20 m\n" in window.text
     assert f"More: /show {frame[1]}" in frame[0]
     assert "> the tide is 4.20 m" in window.text
     assert asked_last(model, "RECALL test_tides").offers >= TOOLS
@@ -230,6 +231,25 @@ def test_the_agent_schedules_lists_proposes_and_cancels(
     window.types(pasted(call("cancel", id=ticker), "SAY no more ticks"))
     window.shows("\nno more ticks")
     assert person.sees(ticker)["state"] == "cancelled"
+    window.leaves()
+
+
+@pytest.mark.spec("X16")
+def test_the_agent_does_not_see_its_own_conversation_among_its_tasks(
+    person: Person, open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    """It would wait for itself until the time-out, and a cancel would end the answer that it is giving."""
+    window = open_window()
+    window.enters("SAY good morning")
+    window.shows("\ngood morning")
+    own, *_ = [each["id"] for each in person.types("ls", "--json").objects if each["name"] == "chat"]
+    window.types(pasted(call("tasks"), call("wait", id=own), call("cancel", id=own), "SAY on"))
+    window.shows("\non")
+
+    asked = model.asked_for("SAY on")[-1].text
+    assert "There are no tasks." in asked
+    assert asked.count(f"Task not found: {own}") == 2
+    assert "conversation of" not in asked
     window.leaves()
 
 

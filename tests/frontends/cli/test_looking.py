@@ -31,6 +31,19 @@ def test_the_list_is_aligned_and_has_the_newest_first(newcomer: Person) -> None:
     assert newest.index("b1") == titles.index("BATCH")
 
 
+@pytest.mark.spec("X21")
+def test_the_batch_of_one_message_takes_no_room_from_the_ids(newcomer: Person) -> None:
+    session = "opencode:ses_e0f7632bcffeNbehmpptmszxaj"
+    batch = f"{session}:msg_1f089cf91001cNVxnElnBdIHxD"
+    newcomer.types("run", "--wait", "--batch", batch, "true", ERRANDS_SESSION=session)
+    (task,) = newcomer.types("ls", "--json", "--batch", batch).objects
+
+    listed = newcomer.types("ls").out
+
+    assert task["id"] in listed
+    assert "BATCH" not in listed
+
+
 @pytest.mark.spec("L13", "X7")
 def test_the_list_can_be_narrowed_by_state_and_batch(newcomer: Person) -> None:
     good = newcomer.finishes("--batch", "x", "true")

@@ -291,7 +291,8 @@ def test_of_the_two_yeses_in_opencode_always_reaches_as_far_as_possible(
         for name, answer in (("first", "yes"), ("second", "always")):
             plugin.begins("background_shell", command=f"rm {tmp_path}/{name}")
             question = plugin.reads("question")
-            assert question["reasons"][-1] == "always: always approve"
+            reach = "`Allow always` means this command, here, from any caller"
+            assert question["reasons"][-1] == reach
             plugin.writes(type="answer", id=question["id"], answer=answer)
             (task,) = plugin.reads("reply")["tasks"]
             person.types("wait", "-q", task)

@@ -36,6 +36,11 @@ def test_a_letter_says_how_it_ended_and_where_more_is() -> None:
     ]
 
 
+def test_a_prompt_is_not_shown_as_a_command() -> None:
+    told = delivery(kind="agent", command="when is high tide?", answer="At noon.")
+    assert text(told, 4000).split("\n")[:3] == ["run the tests", "prompt: when is high tide?", "> At noon."]
+
+
 def test_nothing_is_said_twice() -> None:
     told = delivery(description="pytest -q", answer="All is well.\nReally.", summary="All is well.")
     assert text(told, 4000).split("\n") == [

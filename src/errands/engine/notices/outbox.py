@@ -46,6 +46,7 @@ def enqueue(
         {
             "task": task.id,
             "run": run_id,
+            "kind": task.kind,
             "state": state,
             "description": clipped(task.description, PHRASE),
             "command": clipped(task.command, PHRASE),

@@ -146,11 +146,17 @@ class _OwnedEngine(IdempotentEngine):
         return await super().ask(text, **{"owner": self.owner, **options})
 
 
+_REACHES = {
+    "task": "`Allow always` means for the rest of its task",
+    "always": "`Allow always` means this command, here, from any caller",
+}
+
+
 def _shown(command: str, question: Approval, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return what OpenCode shows; of the two yeses in its dialog, `always` reaches as far as possible."""
     reasons = [each.text for each in question.reasons]
     if len(answers) > 1:
-        reasons.append(f"always: {answers[-1].label.lower()}")
+        reasons.append(_REACHES[answers[-1].name])
     return {"command": command, "reasons": reasons}
 
 

@@ -203,7 +203,9 @@ _FACTS = ("description", "command", "error", "summary")
 def _label(facts: dict[str, Any], key: str) -> str:
     if key == "error":  # a proposal has not failed: this is why it asks
         return "reason: " if facts["state"] == "proposed" else "error: "
-    return "$ " if key == "command" else ""
+    if key == "command":
+        return "prompt: " if facts.get("kind") == "agent" else "$ "
+    return ""
 
 
 def _is_worth(facts: dict[str, Any], key: str) -> bool:

@@ -220,7 +220,10 @@ def _cell(context: Context, name: str, view: View, cover: TextMask, at: datetime
                 return Cell(text=text, fit=lambda room: _in_short(text, room))
             return Cell(text=text, fit=lambda room: progress_text(view, look, at=at, room=room))
         case "batch":
-            return line(view.batch or "")
+            batch = view.batch or ""
+            # The batch of one message of a conversation has a name that says nothing to people.
+            who = view.parent or view.owner
+            return "" if ":" in who and batch.startswith(f"{who}:") else line(batch)
         case "description":
             return line(cover.text(view.id, purpose(view)))
     from errands.frontends.cli.display.json_fields import field_text
