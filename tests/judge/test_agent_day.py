@@ -69,7 +69,7 @@ def test_what_agents_write_in_every_ecosystem_asks_as_rarely() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["second_day_harmful.jsonl", "third_day_harmful.jsonl", "fourth_day_harmful.jsonl"]
+    "name", [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth")]
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
     harmful = lines(name)

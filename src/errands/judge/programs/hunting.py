@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What secrets are called, and how they begin: a search for that through everything finds them.
 _SOUGHT = re.compile(
-    r"passw|passphrase|secret|token|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
+    r"passw|passphrase|secr(?!etar)|token|\btoke\b|\bcreds?\b|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
     r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|(?<![a-z])sk[-_]|hooks\.slack"
     r"|bearer|_auth",
     re.IGNORECASE,
@@ -43,6 +43,7 @@ authorization: Basic q7|x-api-key: q7|_authToken=q7|AWS_SECRET_ACCESS_KEY=q7|AWS
 OPENAI_API_KEY=q7|ANTHROPIC_API_KEY=q7|DB_PASSWORD=q7|DATABASE_URL=q7|SECRET_KEY_BASE=q7|SharedAccessKey=q7
 postgres://u7:Zx2Vb9Kw4@q7z.zz:1/q|postgresql://u7:Zx2Vb9Kw4@q7z.zz:1/q|mysql://u7:Zx2Vb9Kw4@q7z.zz:1/q
 mongodb+srv://u7:Zx2Vb9Kw4@q7z.zz/q|mongodb://u7:Zx2Vb9Kw4@q7z.zz/q|redis://:Zx2Vb9Kw4@q7z.zz:1/q
+amqp://u7:Zx2Vb9Kw4@q7z.zz/q|jdbc:postgresql://q7z.zz/q?user=u7
 ssh-rsa AAAAB3NzaC1yc2E
 """.replace("\n", "|")
     .strip("|")
@@ -93,7 +94,13 @@ def seeks_secrets(pattern: str, dialects: Sequence[Dialect]) -> bool:
         return True
     if len(pattern) > 3 and any(matches(pattern, each, _VALUES) for each in dialects):
         return True
-    return any(matches(pattern, each, _NAMED) and not matches(pattern, each, _ORDINARY) for each in dialects)
+    # Of `API_|DB_` either may be what it is about.
+    parts = [pattern] if "(" in pattern else re.split(r"\\?\|", pattern)
+    return any(
+        matches(part, each, _NAMED) and not matches(part, each, _ORDINARY)
+        for part in filter(None, parts)
+        for each in dialects
+    )
 
 
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:

@@ -16,7 +16,19 @@ ALWAYS = frozenset(
     open uvicorn gunicorn hypercorn daphne twine ssh-agent tmux screen yes gio systemd-run brew ngrok
     ollama uvx pipx errands claude codex gemini opencode aider goose cursor-agent notify-send xclip xsel
     wl-copy wl-paste pbcopy pbpaste nodemon serve http-server live-server tailscale cloudflared adb
-    setpriv unshare nsenter runuser chroot wall secret-tool security pass at batch""".split()
+    setpriv unshare nsenter runuser chroot wall secret-tool security pass at batch
+    curlie grpcurl hurl wscat autossh sshpass sshfs ssh-copy-id ssh-keyscan lftp tftp smbclient rpcclient
+    snmpwalk snmpget kdig delv dog fping hping3 arping masscan ngrep gnutls-cli msmtp swaks avahi-resolve
+    systemd-resolve croc wormhole b2 mc restic borg duplicity dropbox mosquitto_pub mosquitto_sub nats
+    mycli pgcli usql sqlcmd sqlplus snowsql bq influx etcdctl consul nomad rabbitmqadmin pg_dumpall vacuumdb
+    reindexdb mysqlimport mongorestore mongoexport mongoimport pg_isready k6
+    kubectx kubens stern argocd flux istioctl k3d eksctl kops hcloud ibmcloud aliyun oci scw linode-cli tea
+    railway surge cf eb stripe twilio newrelic sentry-cli salt knife chef-client ansible-console
+    skopeo ctr crictl crane buildah lima limactl colima multipass lxc virsh vboxmanage machinectl
+    localtunnel lt travis semantic-release release-it jenkins-cli sudoedit gosu su-exec capsh newgrp
+    sg run0 setcap skill slay initctl sv supervisorctl pm2 forever hwclock netplan ethtool tc hdparm
+    kexec depmod dpkg-reconfigure dpkg-divert apt-mark add-apt-repository update-alternatives vipw vigr chfn
+    wg wg-quick busctl dbus-send gdbus qdbus gsettings dconf xdotool atrm""".split()
 )
 # Programs that run a package of the project, or download it first.
 DOWNLOADERS = frozenset("npx pnpx bunx".split())
@@ -61,7 +73,7 @@ _SUBCOMMANDS = {
     "hatch": "publish env new",
     "rye": "sync add remove lock publish self",
     "dotnet": "restore add remove nuget tool workload clean",
-    "gem": "install uninstall update push",
+    "gem": "install uninstall update push fetch yank signin owner cleanup",
     "bundle": "install update add remove",
     "composer": "install update require remove",
     **dict.fromkeys("mvn mvnw".split(), "deploy"),
@@ -80,6 +92,13 @@ _SUBCOMMANDS = {
     "flask": "run",
     "rails": "server s db:drop db:reset",
     "playwright": "install",
+    **dict.fromkeys("cdk cdktf sam serverless sls terragrunt".split(), "deploy destroy delete remove invoke"),
+    **dict.fromkeys("lerna nx changeset goreleaser fastlane".split(), "publish release"),
+    **dict.fromkeys("nvm fnm volta asdf mise pyenv rbenv".split(), "install uninstall use plugin prune"),
+    **dict.fromkeys("conan pod vcpkg luarocks".split(), "install remove upload trunk"),
+    **dict.fromkeys("opam cpan cpanm pecl pear".split(), "install remove update upgrade"),
+    **dict.fromkeys("flutter dart".split(), "pub upgrade"),
+    "nuget": "push restore install",
 }  # fmt: skip
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
 # Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.

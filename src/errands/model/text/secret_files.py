@@ -109,11 +109,11 @@ database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli htdigest passw
 password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *-shadow *_shadow
 .sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
 .ovh.conf .civo.json .vultr-cli.yaml wg?.conf clouds.yaml *openrc *openrc.sh ngrok.yml
-*_token.json client?secret*.json clientsecret*.json *oauth?client*.json database_url database_url.*
-connection?string connection?string.txt connectionstring connectionstring.txt sops?age.txt age.txt
-dotenv.txt .token_seed webhook_url webhook?url.txt cookie-jar cookie_jar bitwarden*.json password?list*
-*?shadow.txt *creds.sh tokens.sh printenv.* passwords.org passwd.org creds.md secrets.md *keystore*.b64
-secrets.exs
+*_history.txt *_token.json client?secret*.json clientsecret*.json *oauth?client*.json database_url
+database_url.* connection?string connection?string.txt connectionstring connectionstring.txt sops?age.txt
+age.txt dotenv.txt .token_seed webhook_url webhook?url.txt cookie-jar cookie_jar bitwarden*.json
+password?list* *?shadow.txt *creds.sh tokens.sh printenv.* passwords.org passwd.org creds.md secrets.md
+*keystore*.b64 secrets.exs
 """.split()
 
 # Names under which passwords are often kept among ordinary settings and data.
