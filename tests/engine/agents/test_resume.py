@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.agents import presence
+from errands import agents
 from errands.bootstrap import open_engine
 from errands.model.agent.session import TOO_SOON
 from errands.model.errors import AgentUnavailable, BadValue, ErrandsError, NotFound, NotResumable, SessionGone
@@ -132,7 +132,7 @@ async def test_a_missing_answer_about_a_session_is_not_its_deletion(
     project.configure(Codex(tmp_path).config)
     async with embedded(home.path) as engine:
         task = await engine.answered("hello", agent="codex")
-        monkeypatch.setattr(presence, "has_session", unanswered)
+        monkeypatch.setattr(agents, "has_session", unanswered)
         await engine.resume(task.id, "again")
         done = await engine.wait(task.id, timeout=WITHIN)
 
@@ -144,7 +144,7 @@ async def test_a_missing_answer_about_a_session_is_not_its_deletion(
 def test_a_server_that_does_not_answer_may_still_have_a_session(tmp_path: Path) -> None:
     unreachable = {"url": "http://127.0.0.1:9"}
     sought = SoughtSession(agent="opencode", name="ses_1", environ={}, cwd="/", messages=(), may_start=True)
-    assert presence.has_session(sought, unreachable, str(tmp_path))
+    assert agents.has_session(sought, unreachable, str(tmp_path))
 
 
 @pytest.mark.spec("S6")
