@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # What secrets are called, and how they begin: a search for that through everything finds them.
 _SOUGHT = re.compile(
-    r"passw|passphrase|secr(?!etar)|token|\btoke\b|\bcreds?\b|credential|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
+    r"passw|passphrase|secr(?!etar)|token|\btoke\b|\bcreds?\b|credential"
+    r"|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
     r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|(?<![a-z])sk[-_]|hooks\.slack"
     r"|bearer|_auth",
     re.IGNORECASE,
@@ -56,8 +57,9 @@ _BEGINNINGS = (
     "-----BEGIN EC PRIVATE KEY-----",
     "-----BEGIN PRIVATE KEY-----",
     *"""AKIA ghp_ gho_ ghs_ ghu_ github_pat_ glpat- glrt- xoxb- xoxp- xoxa- xapp-1- sk-ant-api03- sk-proj-
-    sk-or-v1- sk_live_ pk_live_ rk_live_ sk_test_ AIza ya29. GOCSPX- AccountKey= npm_ pypi-AgEI hf_ dop_v1_
-    SG. whsec_ shpat_ r8_ gsk_ AGE-SECRET-KEY-1 dckr_pat_ lin_api_ ntn_ eyJ MIIE hvs. tskey- ATATT3 dapi
+    sk-or-v1- sk_live_ pk_live_ rk_live_ sk_test_ AIzaSy ya29.a0 GOCSPX- AccountKey= npm_ hf_ dop_v1_
+    pypi-AgEIcHlwaS5vcmc SG. whsec_ shpat_ r8_ gsk_ AGE-SECRET-KEY-1 dckr_pat_ lin_api_ ntn_
+    eyJhbGciOiJIUzI1NiIs MIIEpAIBAAKCAQEA hvs. tskey- ATATT3 dapi
     """.split(),
 )
 _BODY = "Q7ZX2VB9KW4JT8QZ6XV3BN5MQ1WZ7KX2VB9QZ6XV3BN5MQ1WZ7KX2VB9"
