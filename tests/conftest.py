@@ -7,6 +7,7 @@ import itertools
 import os
 import signal
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 import errands
 from errands.bootstrap import open_engine
+from errands.engine.daemon.lock import daemon_facts, is_daemon_running
 from errands.engine.engine import Engine
 from errands.ports.home import Home, make_home
 from errands.runners.pool import pool
@@ -46,6 +48,7 @@ for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLO
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _numbers = itertools.count()
+ENDS_WITHIN = 5.0  # seconds; a daemon that was killed or told to stop still has its lock for an instant
 
 # Collecting twelve thousand tests makes a million objects that stay. Searching them for garbage again and
 # again took a third of that time (9.8 instead of 6.9 s), and more later: they are set aside once they exist.
@@ -119,8 +122,8 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep every test away from the user's own tasks and configuration; create nothing."""
+def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Keep every test away from the user's own tasks and configuration; create nothing, and leave no daemon."""
     for name in os.environ:
         if name.startswith("ERRANDS_"):
             monkeypatch.delenv(name)
@@ -128,7 +131,15 @@ def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ERRANDS_HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", f"{home}-config")
     monkeypatch.setenv("XDG_STATE_HOME", f"{home}-state")
-    return home
+    yield home
+    left = Home(path=str(home))
+    deadline = time.monotonic() + ENDS_WITHIN
+    while is_daemon_running(left) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    if is_daemon_running(left):
+        facts = daemon_facts(left)
+        Daemons(left).end()
+        pytest.fail(f"this test left a daemon running, which has been ended: {facts}")
 
 
 @pytest.fixture(scope="session", autouse=True)

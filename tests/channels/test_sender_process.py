@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from errands import connect
 from errands.bootstrap import open_engine
 from errands.engine.daemon.child_service import SENDER_DELAY, ChildService, notices_due
 from errands.engine.engine import Engine
@@ -20,7 +21,6 @@ from errands.model.notices.notice import Address
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.runners.system import linux
-from errands.testing.engines import embedded
 from tests.channels.outbox import Outbox
 from tests.channels.receiver import Receiver
 from tests.engine.daemons import Daemons, eventually, finished
@@ -210,9 +210,10 @@ def test_a_daemon_stays_small_whatever_channels_need(
 async def test_what_an_embedding_program_leaves_unsent_is_sent_by_the_daemon(
     daemons: Daemons, client: Engine, home: Home, receiver: Receiver
 ) -> None:
-    async with embedded(home.path) as engine:
+    async with connect(home.path, yes=True) as engine:
         receiver.moods = [500]
-        await engine.finished("true", channels=("hook",))
+        task = await engine.submit("true", channels=("hook",))
+        await engine.wait(task.id)
     await asyncio.to_thread(receiver.waits_for, 1)
 
 

@@ -27,7 +27,7 @@ class EngineConnection:
         self._open_engine = engine
         self._make_loops = loops
         self._boot = boot
-        self._start_daemon = start_daemon
+        self.start_daemon = start_daemon
         self._loops: Loops | None = None
         self._lock: DaemonLock | None = None
 
@@ -35,7 +35,7 @@ class EngineConnection:
         engine = self._engine = self._open_engine()
         if self._make_loops is None:
             if not engine.bell.is_answered():
-                self._start_daemon()
+                self.start_daemon()
         else:
             lock = DaemonLock(engine.home)
             if lock.take("embedded", engine.config.lanes, boot=self._boot):
@@ -67,7 +67,7 @@ class EngineConnection:
                 and not self._failure()
                 and (counts["pending"] or counts["running"] or awaited)
             ):
-                self._start_daemon()
+                self.start_daemon()
 
     def _failure(self) -> BaseException | None:
         """Return what ended the loops of this process, if something did."""
@@ -81,4 +81,4 @@ class EngineConnection:
             raise failure
         if self._loops is None and not self._engine.bell.is_answered():
             _LOG.warning("no daemon runs for %s; starting one", self._engine.home.path)
-            self._start_daemon()
+            self.start_daemon()

@@ -1,6 +1,7 @@
 """An engine for tests: embedded in the test, with its own home, leaving nothing behind.
 
-Leaving with live work would start the daemon, as for every program, so live tasks are cancelled first.
+A program that leaves live tasks or undelivered notices behind starts the daemon. Here live tasks are
+cancelled first, and no daemon starts.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
 
     Everything that the test submits is approved, except with `yes=False`.
     """
-    async with connect(home, **{"yes": True, **overrides}) as connected:
+    connection = connect(home, **{"yes": True, **overrides})
+    connection.start_daemon = _no_daemon_afterwards
+    async with connection as connected:
         engine = TestEngine(connected.engine, ensure_daemon=_no_daemon)
         try:
             yield engine
@@ -81,6 +84,10 @@ async def until(fact: Callable[[], T]) -> T:
         assert time.monotonic() < deadline, f"it did not come true within {WITHIN:g} s"
         await asyncio.sleep(0.005)
     return found
+
+
+def _no_daemon_afterwards() -> None:
+    """Leave alone what a channel could not deliver: a daemon would try again for days."""
 
 
 def _no_daemon() -> None:
