@@ -30,6 +30,7 @@ PUEUE = {
     "env": "",
     "group": "json",
     "status": "json group",
+    "format-status": "",
     "log": "group all json lines full",
     "follow": "",
     "wait": "group all quiet status",

@@ -53,6 +53,39 @@ def test_a_task_that_has_not_started_is_cancelled_and_never_does(person: Person,
     assert not (tmp_path / "started").exists()
 
 
+@pytest.mark.spec("L9", "X21")
+def test_everything_of_yours_is_awaited_or_cancelled_at_once_but_no_schedule(newcomer: Person) -> None:
+    assert newcomer.types("wait", "--all").err == "no task of yours runs or waits\n"
+    theirs = newcomer.types("run", "-q", "sleep 1000", ERRANDS_SESSION="claude:1").out.strip()
+    schedule = newcomer.starts("--every", "1h", "true")
+    failing = newcomer.starts("--stdin", "read line; exit 3")
+    second = newcomer.starts("--after", failing, "true")
+    waiting = newcomer.types("wait", "--all", "--timeout", "0.1s", "--json", code=124)
+    assert [each["id"] for each in waiting.objects] == [failing, second]
+
+    gone = newcomer.types("cancel", "--all", "--json").objects
+    assert {each["state"] for each in gone} == {"cancelled"}
+    assert [each["id"] for each in gone] == [each["id"] for each in waiting.objects]
+    assert newcomer.sees(theirs)["state"] == "running"
+    assert newcomer.sees(schedule)["state"] == "active"
+    assert "recurring tasks are cancelled by id" in newcomer.types("cancel", "--all").err
+    assert "give either --all, or ids" in newcomer.types("cancel", "--all", second, code=2).err
+    assert "give either --all, or ids" in newcomer.types("wait", "--all", "--batch", "x", code=2).err
+    newcomer.types("cancel", theirs)
+
+
+@pytest.mark.spec("L9", "L4")
+def test_a_beginning_of_several_lists_only_those_that_can_be_cancelled(newcomer: Person) -> None:
+    newcomer.finishes("--name", "build", "true")
+    one, two = (newcomer.starts("--name", "build", "--stdin", "read line") for _ in range(2))
+    for verb in ("cancel", "stop"):
+        refused = newcomer.types(verb, "build", code=3).err.splitlines()
+        assert [line.split()[0] for line in refused[1:-1]] == [two, one]
+        assert refused[-1].endswith(f"the whole id of the newest is {two}")
+    newcomer.types("cancel", one)
+    assert newcomer.types("stop", "build").out.startswith(f"{two}  ⊘ cancelled")
+
+
 @pytest.mark.spec("L13")
 def test_a_whole_batch_is_cancelled_and_cleared(person: Person) -> None:
     done = person.finishes("--batch", "many", "true")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.parser import Arguments, option
+from errands.frontends.cli.parser import Arguments, Usage, option
 from errands.model.errors import Ambiguous, ErrandsError, NotFound, StoreError, UnknownTask
 from errands.model.record import evolve
+from errands.model.states import OPEN
 from errands.model.text.sanitise import line
 from errands.model.view import RunView, View
 from errands.ports.store import Query
@@ -30,6 +31,18 @@ def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str
     if arguments.batch is not None:
         ids += batch(context, arguments.batch)
     return list(dict.fromkeys(ids))
+
+
+def all_live(context: Context) -> list[str]:
+    """Return the ids of the caller's tasks that run or wait, oldest first; recurring ones never end."""
+    query = Query(states=OPEN, owner=context.session, with_commands=False)
+    return [view.id for view in context.engine.list(query) if view.standing is None][::-1]
+
+
+def check_all(arguments: Arguments) -> None:
+    """Refuse --all together with what would make it fewer."""
+    if arguments.id or arguments.batch is not None:
+        raise Usage("give either --all, or ids and --batch")
 
 
 def newest_task(context: Context, states: tuple[str, ...], purpose: str, *, own: bool = False) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
-from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task
+from errands.frontends.cli.targets import (
+    BATCH,
+    all_live,
+    check_all,
+    chosen,
+    fitting_task,
+    fleet_tasks,
+    newest_task,
+)
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN, predicate
 from errands.model.view import View
@@ -17,9 +25,15 @@ if TYPE_CHECKING:
 
 
 def cancel(context: Context, arguments: Arguments) -> int:
-    if arguments.id or arguments.batch is not None:
+    if arguments.all:
+        check_all(arguments)
+        ids = all_live(context)
+        if not ids:
+            context.note("no task of yours runs or waits; recurring tasks are cancelled by id")
+            return 0
+    elif arguments.id or arguments.batch is not None:
         try:
-            ids = chosen(context, arguments)
+            ids = chosen(context, arguments, lambda each: fitting_task(context, each, _can_end))
         except UnknownTask as error:
             return fleet_tasks(context, error).cancel(
                 arguments, context.engine.resolve, lambda ids: _cancel(context, arguments, ids)
@@ -39,7 +53,7 @@ def _cancel(context: Context, arguments: Arguments, ids: list[str]) -> int:
 
 
 def stop(context: Context, arguments: Arguments) -> int:
-    ids = [context.engine.resolve(each) for each in arguments.id]
+    ids = [fitting_task(context, each, lambda view: view.is_live) for each in arguments.id]
     before = {each: context.engine.view(each).is_live for each in ids}
     views = [context.engine.stop(each) for each in ids]
     if not arguments.no_wait:
@@ -71,6 +85,10 @@ def _report(context: Context, arguments: Arguments, views: Sequence[View], befor
     return code
 
 
+def _can_end(view: View) -> bool:
+    return view.is_open
+
+
 def _is_ending(view: View) -> bool:
     """Return whether a task is about to end; a recurring task that was only stopped is not."""
     return view.is_live and (view.standing is None or view.state == "cancelled")
@@ -86,12 +104,17 @@ VERBS = (
         run=cancel,
         details="Without an id, cancels the newest live task that you started. A task that has not started "
         "never will. Returns when no process of the task is left.",
-        options=(BATCH, NO_WAIT, JSON_TASKS),
-        refused={"--all": "give the ids, or the --batch of the tasks"},
+        options=(
+            BATCH,
+            option("--all", "all tasks that you started and that run or wait, except recurring ones"),
+            NO_WAIT,
+            JSON_TASKS,
+        ),
         operands=(IDS,),
         examples=(
             ("errands cancel pytest-7k", ""),
             ("errands cancel --batch nightly", "the rest of a batch"),
+            ("errands cancel --all", "everything of yours but the schedules"),
         ),
     ),
     Verb(

@@ -8,7 +8,15 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
-from errands.frontends.cli.targets import BATCH, chosen, fleet_tasks, newest_task, resolved
+from errands.frontends.cli.targets import (
+    BATCH,
+    all_live,
+    check_all,
+    chosen,
+    fleet_tasks,
+    newest_task,
+    resolved,
+)
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
@@ -19,7 +27,14 @@ from errands.text.describe import ending_line, now, progress_text, state_word, t
 
 
 def wait(context: Context, arguments: Arguments) -> int:
-    if arguments.id or arguments.batch is not None:
+    if arguments.all:
+        check_all(arguments)
+        ids = all_live(context)
+        if not ids:
+            if not arguments.quiet:
+                context.note("no task of yours runs or waits")
+            return 0
+    elif arguments.id or arguments.batch is not None:
         try:
             ids = chosen(context, arguments, lambda each: resolved(context, each))
         except UnknownTask as error:
@@ -166,6 +181,7 @@ VERBS = (
                 convert=parse_duration,
             ),
             BATCH,
+            option("--all", "all tasks that you started and that run or wait, except recurring ones"),
             option("--any", "wait only until the first of them ends, and report that one"),
             option("-q, --quiet", "print only what an agent needs approval for"),
             JSON_TASKS,
@@ -174,6 +190,7 @@ VERBS = (
         examples=(
             ("errands wait pytest-7k && echo passed", "the task's own exit code"),
             ("errands wait --batch nightly --timeout 1h", "a whole batch, for an hour at most"),
+            ("errands wait --all", "for everything that you have started"),
             ("errands wait --any --batch nightly", "whichever ends first"),
         ),
     ),
