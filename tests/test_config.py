@@ -217,7 +217,14 @@ def test_lanes_can_be_added_and_closed(places: Places) -> None:
 def test_an_unreadable_file_is_a_problem_not_a_crash(places: Places) -> None:
     places.user.write_bytes(b"\xff\xfe[runs]")
 
-    with pytest.raises(BadConfig, match="cannot be read"):
+    with pytest.raises(BadConfig, match=r"config\.toml: is not UTF-8 text; save it as UTF-8"):
+        places.load()
+
+
+def test_a_directory_in_place_of_the_file_is_a_problem_not_a_crash(places: Places) -> None:
+    places.user.mkdir()
+
+    with pytest.raises(BadConfig, match=r"config\.toml: is a directory; put a file in its place"):
         places.load()
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from errands.config.sections import DECLARED
 from errands.model.record import record
-from errands.model.text.duration import exact
+from errands.model.text.duration import exact, exact_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,11 +136,4 @@ def written(key: Key, value: Any) -> str:
         return exact(value)
     if isinstance(value, tuple):
         return "; ".join(value) or "none"
-    return _written_size(value) if key.kind == "size" else str(value)
-
-
-def _written_size(count: int) -> str:
-    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count and count % factor == 0:
-            return f"{count // factor}{unit}"
-    return str(count)
+    return exact_size(value) if key.kind == "size" else str(value)

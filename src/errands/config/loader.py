@@ -76,8 +76,12 @@ class Loader:
                 return toml.loads(stream.read().decode().replace("\r\n", "\n"))
         except FileNotFoundError:
             self._problem(path, "", "file not found")
-        except (OSError, UnicodeDecodeError) as error:
-            self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
+        except UnicodeDecodeError:
+            self._problem(path, "", "is not UTF-8 text; save it as UTF-8")
+        except IsADirectoryError:
+            self._problem(path, "", "is a directory; put a file in its place")
+        except OSError as error:
+            self._problem(path, "", f"cannot be read ({error.strerror}); check the file and its permissions")
         except ValueError as error:
             self._problem(path, "", f"not valid TOML: {error}")
         return {}

@@ -96,6 +96,14 @@ def test_config_check_names_every_wrong_key_and_exits_with_1(newcomer: Person) -
     assert "2 problems" in elsewhere.out
 
 
+@pytest.mark.spec("X13")
+def test_config_check_names_a_channel_of_an_unknown_kind(newcomer: Person) -> None:
+    file = newcomer.configures('[channels.team]\nkind = "pigeon"\n')
+    said = newcomer.types("config", "check", code=1).out
+
+    assert said.startswith(f"✗ {file}: channels.team: unknown kind of channel 'pigeon'; known: ")
+
+
 @pytest.mark.spec("X13", "X15")
 @pytest.mark.parametrize(
     ("wrong", "said"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from errands.engine.walls import bubblewrap
 from tests.frontends.cli.person import COMMAND, Person
 
 pytestmark = pytest.mark.spec("O12")
+
+
+walled = pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
 
 
 @pytest.fixture
@@ -58,3 +63,23 @@ def test_doctor_warns_of_a_home_that_everyone_could_replace(person: Person, tmp_
 
     (tmp_path / "new").chmod(0o777)
     assert f"every user may rename {person.home}" in person.types("doctor", code=None).out
+
+
+@walled
+@pytest.mark.spec("X15", "X21")
+def test_doctor_knows_a_read_only_file_system_and_wraps_advice_below_itself(person: Person) -> None:
+    person.finishes("true")
+    person.types("daemon", "stop")
+    walls = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    environ = {**person.environ, "COLUMNS": "60", "FORCE_COLOR": "1"}
+    done = subprocess.run([*walls, *COMMAND, "doctor"], env=environ, capture_output=True, text=True)
+    lines = re.sub("\x1b\\[[0-9;]*m", "", done.stdout).splitlines()
+    place = lines.index("permissions")
+
+    assert done.returncode == 1
+    assert "".join(each.replace(" ", "") for each in lines[place + 1 : lines.index("disk")]) == (
+        f"✗ the file system of {person.home} is read-only "
+        "mount it writable, or set ERRANDS_HOME to a directory of yours"
+    ).replace(" ", "")
+    advice = lines.index(next(each for each in lines if "mount it writable" in each))
+    assert lines[advice + 1].startswith("      ")

@@ -66,7 +66,7 @@ def test_what_can_run_is_accepted(changes: dict[str, Any]) -> None:
         ({"grace": timedelta(seconds=-1)}, "grace"),
         ({"memory": -1}, "memory"),
         ({"processes": -1}, "processes"),
-        ({"output": 4095}, "4096"),
+        ({"output": 4095}, "4KiB"),
         ({"at": datetime(2026, 1, 1)}, "time zone"),  # noqa: DTZ001  # that is what is refused
     ],
 )

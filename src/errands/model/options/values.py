@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from errands.model.errors import BadValue
 from errands.model.limits import BUDGETS, UNLIMITED
 from errands.model.notices.notice import parse_address
-from errands.model.text.duration import exact, parse_duration, parse_size
+from errands.model.text.duration import exact, exact_size, parse_duration, parse_size
 
 _DIGITS = 18  # of a whole number: what SQLite and the shim can hold
 
@@ -134,7 +134,7 @@ def _size(option: TaskOption, value: Any) -> int:
         size = value
     else:
         raise _ValueRefused(f"must be a size such as '512M', or a number of bytes (got {value!r})")
-    return _bounded(option, size, lambda number: f"{number} bytes")
+    return _bounded(option, size, _bytes)
 
 
 def _unlimited(option: TaskOption, text: str) -> int | None:
@@ -166,6 +166,10 @@ def _duration(option: TaskOption, value: Any) -> timedelta:
 
 def _written(span: timedelta) -> str:
     return f"-{exact(-span)}" if span < timedelta() else exact(span)
+
+
+def _bytes(count: int) -> str:
+    return f"{count} bytes" if exact_size(count).isdecimal() else exact_size(count)
 
 
 def _bounded(option: TaskOption, value: T, written: Callable[[Any], str]) -> T:

@@ -79,6 +79,14 @@ def parse_size(text: str) -> int:
     return int(size)
 
 
+def exact_size(count: int) -> str:
+    """Write a size without rounding, as `parse_size` reads it: `10MiB`, or a plain number of bytes."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and count % factor == 0:
+            return f"{count // factor}{unit}"
+    return str(count)
+
+
 def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datetime:
     """Parse a point in time, in UTC.
 

@@ -66,6 +66,9 @@ def _permissions(context: Context) -> Iterator[Finding]:
     if not os.path.isdir(home.path):
         yield _future_home(home.path)
         return
+    if os.statvfs(home.path).f_flag & os.ST_RDONLY:
+        yield fail(f"the file system of {home.path} is read-only", f"mount it writable, or {OWN_HOME}")
+        return
     found = [
         finding
         for path, most in ((home.path, 0o700), (home.runs, 0o700), (home.store, 0o600), (home.log, 0o600))

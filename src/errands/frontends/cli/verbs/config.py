@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands import config
 from errands.config.agent_entries import agent_entries
+from errands.config.channels import KINDS, kind_of
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand
 from errands.text import Cell, Column, plural, table
@@ -45,7 +46,7 @@ def check(context: Context, arguments: Arguments) -> int:
         checked = arguments.file
     else:
         _, problems = config.inspect(context.cwd, context.environ, thorough=True)
-        found = list(problems)
+        found = [*problems, *_unknown_kinds(context)]
         checked = " and ".join(_sources(context))
     warnings = [] if arguments.file is not None else list(config.strangers(context.environ))
     if arguments.json:
@@ -65,6 +66,17 @@ def check(context: Context, arguments: Arguments) -> int:
     verdict = f"no errors, {plural(len(warnings), 'warning')}" if warnings else "no problems"
     context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {verdict} in {checked}")
     return 0
+
+
+def _unknown_kinds(context: Context) -> Iterator[config.Problem]:
+    """Yield the channels of a kind that neither we nor a plugin have: the configuration knows no plugins."""
+    channels = context.config.channels
+    for name in channels:
+        if kind_of(name, channels) not in KINDS and (
+            trouble := context.bootstrap.channel_trouble(name, context.config)
+        ):
+            source = config.user_file(context.environ)
+            yield config.Problem(source=source, key=f"channels.{name}", advice=trouble)
 
 
 def _sources(context: Context) -> Iterator[str]:

@@ -48,7 +48,8 @@ def _say(context: Context, finding: Finding) -> None:
     sign = look.paint(look.sign(fancy, plain), colour)
     context.say(*wrap(f"  {sign} {line(finding.text)}", look.columns, hang=2))
     if finding.advice:
-        context.say(look.paint(f"      {line(finding.advice)}", "dim"))
+        advice = wrap(f"      {line(finding.advice)}", look.columns)
+        context.say(*(look.paint(each, "dim") for each in advice))
 
 
 def _repair(context: Context) -> None:
