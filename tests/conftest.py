@@ -123,7 +123,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Keep every test away from the user's own tasks and configuration; create nothing, and leave no daemon."""
+    """Keep every test away from the user's own tasks and configuration; create nothing, leave no daemon."""
     for name in os.environ:
         if name.startswith("ERRANDS_"):
             monkeypatch.delenv(name)

@@ -59,7 +59,7 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
     if run.state == "pending" and run.number:
         yield "state", waits_for(view, at=at)
         place = None if view.state == "proposed" else engine.lane_place(run.id)
-        if place is not None:
+        if place is not None and (view.due_at is None or view.due_at <= at):
             yield "place", f"{place[0]} of {place[1]} in lane {view.lane}"
     else:
         yield "after", ", ".join(details.get("after", ()))

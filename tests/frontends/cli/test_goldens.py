@@ -47,6 +47,7 @@ COMMANDS: dict[str, list[str]] = {
     "queue": [
         "hold gpu-job-3",
         "release gpu-job-3",
+        "release gpu-job-3",
         "move gpu-job-5",
         "move gpu-job-5 --before gpu-job-6",
         "move train-model",
@@ -55,6 +56,9 @@ COMMANDS: dict[str, list[str]] = {
         "edit deploy echo deploying to staging",
         "lane",
         "lane gpu",
+        "lane local 3",
+        "lane",
+        "lane local default",
         "lane nightly 2",
         "lane nightly 0",
         "lane nightly default",

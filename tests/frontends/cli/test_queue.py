@@ -69,6 +69,18 @@ def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
 
 
 @pytest.mark.spec("L28", "X7")
+def test_what_was_not_held_is_not_called_released(person: Person) -> None:
+    later = person.starts("--at", "+1h", "true")
+    running = person.starts("--stdin", "read line")
+    person.waits_until(running, "state", "running")
+
+    assert person.types("release", later).out.startswith(f"{later} is not held: starts in ")
+    assert person.types("release", running).out == f"{running} is not held, running\n"
+    assert "place" not in person.types("show", later).out
+    person.types("cancel", later, running)
+
+
+@pytest.mark.spec("L28", "X7")
 def test_a_recurring_task_and_a_prompt_are_edited(person: Person) -> None:
     task_id = person.starts("--every", "6h", "--name", "nightly", "echo old")
     edited = person.types("edit", "nightly", "--every", "2h", "echo new")
@@ -120,7 +132,10 @@ def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
     lanes = {each["name"]: each for each in person.types("lane", "--json").objects}
     assert (lanes["bench"]["width"], lanes["bench"]["pending"]) == (0, 3)
     assert lanes["bench"]["set_by"] == "ada"
-    assert "set by ada" in person.types("lane").out
+    (row,) = (
+        each for each in person.types("lane", COLUMNS="80").out.splitlines() if each.startswith("bench")
+    )
+    assert row.endswith(("set by ada just now", " ago"))
     assert person.types("lane", "bench", "2").out == "lane bench: 2 runs at once from now on\n"
     assert person.types("wait", first, second, third).code == 0
     assert "a width is" in person.types("lane", "bench", "wide", code=2).err
@@ -128,4 +143,8 @@ def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
     assert person.types("lane", "shell", "7").out.endswith(
         "the configuration says 5 (back to that: errands lane shell default)\n"
     )
+    (row,) = (
+        each for each in person.types("lane", COLUMNS="80").out.splitlines() if each.startswith("shell")
+    )
+    assert row.endswith("; configured: 5")
     assert person.types("lane", "shell", "default").out == "lane shell: 5 runs at once from now on\n"

@@ -83,7 +83,7 @@ CLIENTS = (
         title="Claude Code",
         targets=claude.targets,
         reports="it is woken when a task ends, except as claude -p, which has to ask",
-        asks="Claude Code asks before it uses one of these tools, and claude -p refuses them",
+        asks="Claude Code asks before it uses a tool of Errands, and claude -p refuses to use one",
         setting=f'"{claude.TOOLS}" in permissions.allow',
     ),
     Client(

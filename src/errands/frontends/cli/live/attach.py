@@ -40,8 +40,9 @@ def attach(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
     person = sys.stderr.isatty() and sys.stdin.isatty()
     if not arguments.quiet:
         keys = "  (Ctrl-Z leaves it running, Ctrl-C twice cancels it)" if person else ""
-        context.note(f"started {view.id}{keys}")
-        if view.due_at is not None or view.waits:
+        is_later = view.due_at is not None or view.waits
+        context.note(f"{'queued' if is_later else 'started'} {view.id}{keys}")
+        if is_later:
             context.note(waits_for(view, at=now()))
     if is_new:
         _feed(context, arguments, view)

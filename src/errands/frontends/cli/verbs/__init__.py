@@ -103,7 +103,6 @@ MEANT = {
     "describe": "show",
     "view": "show",
     "get": "show",
-    "start": "run",
     "submit": "run",
     "exec": "run",
     "launch": "run",
@@ -137,8 +136,6 @@ MEANT = {
     "reorder": "move",
     "urgent": "move",
     "priority": "move",
-    "parallel": "lane",
-    "group": "lane",
     "groups": "lane",
     "slots": "lane",
     "env": "edit --env",
@@ -150,7 +147,8 @@ MEANT = {
     "abort": "cancel",
     "end": "cancel",
     "terminate": "cancel",
-    "stop-all": "cancel",
+    "stop-all": "cancel --all",
+    "killall": "cancel --all",
     "delete": "clear",
     "remove": "clear",
     "clean": "clear",
@@ -174,7 +172,6 @@ MEANT = {
     "init": "agents setup",
     "settings": "config show",
     "completions": "completion",
-    "reset": "clear --all",
     "events": "ls --watch",
     "monitor": "top",
     "ui": "web",
@@ -192,6 +189,15 @@ MEANT = {
 
 # What no verb does, and what does it.
 INSTEAD = {
+    "start": "use errands run: start a command in the background; for a task that exists already there are "
+    "errands release, unpause, restart and fire",
+    "parallel": "errands lane shell 3 runs three commands at once, and errands lane lists the lanes",
+    "group": "a lane is a group here: errands lane gpu 2 adds one that runs two tasks at once, and errands "
+    "lane lists them",
+    "reset": "errands cancel --all ends what you started, and errands clear --all removes what has ended",
+    "format-status": "errands ls --json=id,state prints tasks for jq and other programs",
+    "notify": "errands run --notify says which results are reported, --channel where, and errands notices "
+    "prints what is new",
     "version": "errands --version prints it",
     "daemon restart": "errands daemon stop ends it, and the next command starts it again",
     "config set": "edit the file that errands config show names last",

@@ -22,7 +22,7 @@ from errands.model.options.values import value_of
 from errands.model.text.sanitise import line
 from errands.model.view import NOT_APPROVED, View, plain_fields
 from errands.text import Cell, Column, plural, table
-from errands.text.describe import local, now, waits_for
+from errands.text.describe import ago, now, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +43,12 @@ def hold(context: Context, arguments: Arguments) -> int:
 
 def release(context: Context, arguments: Arguments) -> int:
     for each in given_or_newest(context, arguments.id, NOT_STARTED, _is_held, "held task"):
+        was_held = context.engine.view(each).is_held
         view = context.engine.queue.release(each)
         if arguments.json:
             context.print_view(view)
+        elif not was_held:
+            context.say(f"{view.id} is not held{_what_now(view)}")
         elif view.latest.state == "pending":
             context.say(f"released {view.id}: {waits_for(view, at=now())}")
         else:
@@ -103,12 +106,12 @@ def edit(context: Context, arguments: Arguments) -> int:
         say_recurring(context, view, "edited")
     else:
         view = context.engine.get(view.id)  # which tasks it waits for
-        context.say(f"edited {view.id}{_edited(view)}  ({context.look.command('show')} {view.id})")
+        context.say(f"edited {view.id}{_what_now(view)}  ({context.look.command('show')} {view.id})")
     return 0
 
 
-def _edited(view: View) -> str:
-    """Say what an edited task waits for."""
+def _what_now(view: View) -> str:
+    """Say what a task waits for, or its state."""
     is_waiting = view.standing is None and view.latest.state == "pending"
     return f": {waits_for(view, at=now())}" if is_waiting else f", {view.state}"
 
@@ -195,8 +198,8 @@ def _table(context: Context, lanes: list[Lane]) -> list[str]:
 def _origin(lane: Lane) -> str:
     if lane.set_at is None:
         return "configuration" if lane.configured is not None else "unknown to this configuration"
-    other = "" if lane.configured is None else f"; the configuration says {lane.configured}"
-    return f"set by {line(lane.set_by or '')} {local(lane.set_at)}{other}"
+    other = "" if lane.configured is None else f"; configured: {lane.configured}"
+    return f"set by {line(lane.set_by or '')} {ago(lane.set_at, at=now())}{other}"
 
 
 def _said(lane: Lane, *, is_new: bool) -> str:
