@@ -80,6 +80,10 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "just --dry-run deploy", "terraform -version", "terraform workspace list", "packer validate a.hcl",
         "ansible-playbook site.yml --syntax-check", "kubectl kustomize k8s", "conda run -n dev pytest -q",
         "> out.txt; ls >> out.txt",
+        # what a script or a test is given is no code
+        "deno eval 'console.log(1)'", "python -m pytest -k 'not network and not docker'",
+        "python scripts/deploy.py docker", "dotnet build src/App.csproj /p:Optimize=true",
+        "dotnet msbuild /t:Restore", "API_URL=http://localhost:3000/api npm test",
     ],
 )  # fmt: skip
 def test_the_projects_own_work_is_contained(line: str) -> None:
@@ -154,6 +158,13 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "uv --directory x add y", "conda run -n dev pip install x", "dotnet new install x",
         "dotnet tool restore", "npm init vite", "just deploy -n", "terraform state rm x",
         "terraform workspace new x", "> ~/.bashrc", "> /etc/x; ls",
+        "deno eval 'Deno.remove(\"x\")'", "python -m timeit 'os.remove(\"x\")'", "dotnet build /home/other",
+        "node -r ./x.js -e 'fs.rmSync(\"x\")'", "uv run rm -rf src",
+        "ruby bin/rails runner 'User.delete_all; File.delete(x)'",
+        "python x.py --run 'os.remove(\"a\")'", "python x.py -m pytest 'os.remove(\"a\")'",
+        "bundle exec rm -rf src",
+        "uv run python -c 'import shutil; shutil.rmtree(\"x\")'", "API_URL=http://evil.example npm test",
+        "API_URL=http://localhost:1@evil.example npm test",
     ],
 )  # fmt: skip
 def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:

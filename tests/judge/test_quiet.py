@@ -38,6 +38,9 @@ pytestmark = [pytest.mark.spec("A2", "A3")]
         "ls ${HOME}/src/*.py",
         'wc -l "$HOME/my notes/a.txt"',
         'diff "${HOME}"/a/x.py $HOME/b/x.py',
+        "find src -type f -exec grep -l TODO {} +",
+        "find . -type f -not -path './dist/*' -exec grep -n TODO {} ';'",
+        "find . -type f -print0 | xargs -0 grep -n TODO",
     ],
 )
 def test_it_is_auto(line: str) -> None:
@@ -85,6 +88,13 @@ def test_a_home_that_is_missing_or_more_than_a_plain_path_is_not_followed(line: 
         "gcc -v x.c",
         "\uff43\uff41\uff54 x",
         "ps -é aux",
+        "find . -type f -exec grep -n '' {} +",
+        "find . -name '.env*' -exec grep -n TODO {} +",
+        "find . -path '*/.git/*' -exec grep url {} +",
+        "find .git -type f -exec grep url {} +",
+        "find ~ -type f -exec grep TODO {} +",
+        "find . -type f -exec grep -f {} +",
+        "find . -type f -exec grep TODO .env {} +",
     ],
 )
 def test_what_only_looks_like_it_is_not(line: str) -> None:

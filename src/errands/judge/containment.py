@@ -26,7 +26,7 @@ from errands.judge.programs.needs import (
 )
 from errands.judge.shell.grammar import LONGEST
 from errands.judge.shell.payload import without_pattern, without_payload
-from errands.judge.shell.scripts import is_interpreter
+from errands.judge.shell.scripts import RUNNING, is_interpreter, names_program, run_by
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
 TYPE_CHECKING = False
@@ -123,11 +123,15 @@ _TOOLS = re.compile(rf"(?:~|\$HOME|\$\{{HOME\}})/(?:{'|'.join(map(re.escape, TOO
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
 _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _ADDRESSES = ("http://", "https://", "ftp://", "ssh://")
+_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/[\w./-]*)?")
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
 # The first operand of these is a pattern or a program of their own, not a file.
 _PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
 # Their operands are labels such as //src:all, or paths in a document.
 _LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
+_SWITCH = re.compile(r"/[A-Za-z]+:")  # `/p:Name=value` is no path
+_PLAIN = re.compile(r"[\w./:=,@+-]*")
+_TESTS = (("-m", "pytest"), ("-m", "unittest"))
 _SAYING = frozenset("echo printf : true false".split())
 _SUBSTITUTED = re.compile(r"[`(<]")
 
@@ -151,10 +155,12 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     if (reasons and FAMILIES.get(name) == "system") or (name == "git" and _changes_repository(words[1:])):
         return True
+    if name in RUNNING and (inner := run_by(words)) and may_be_too_much(inner, workspace):
+        return True
     told = without_pattern(words)[1:]
     if name in DOWNLOADERS and not _is_typical(words[1:]):
         return True
-    if (is_interpreter(name) or name in _EVALUATING) and any(_WORDS.search(word) for word in words[1:]):
+    if any(_WORDS.search(word) for word in _code(name, words)):
         return True
     if name not in _PATTERNED and any(_COMMAND.search(word) for word in told):
         return True
@@ -165,6 +171,18 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         for word in told
         if _SEPARATORS.search(word) and (name not in _SAYING or _SUBSTITUTED.search(word))
     )
+
+
+def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that may be code: not the plain ones that a script is given, and none of a test's."""
+    if name in _EVALUATING:
+        return words[1:]
+    if not is_interpreter(name):
+        return ()
+    if names_program(name, words[1:]):
+        # A script may run what it is given (`manage.py shell -c CODE`), but a plain word is no code.
+        return () if words[1:3] in _TESTS else tuple(word for word in words[1:] if not _PLAIN.fullmatch(word))
+    return words[2:] if words[1:2] == ("eval",) else words[1:]  # as deno calls `-e`
 
 
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
@@ -180,6 +198,8 @@ def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
         rest = _without_picked(rest)
     if name in _LABELLING:
         rest = tuple(word for word in rest if not word.startswith("//"))
+    if name in ("dotnet", "msbuild"):
+        rest = tuple(word for word in rest if not _SWITCH.match(word))
     return any(reaches_out(word, workspace) for word in (words[0], *rest))
 
 
@@ -227,7 +247,7 @@ def writes_inside(path: str, workspace: Workspace) -> bool:
 
 def is_too_much(text: str, workspace: Workspace) -> bool:
     """Return whether something that is not followed has a word that is too much for a sandbox."""
-    if _ECHOED.fullmatch(text):
+    if _ECHOED.fullmatch(text) or _LOCAL.fullmatch(text):
         return False
     text = without_payload(text)
     if len(text) > LONGEST or any(

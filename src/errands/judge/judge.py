@@ -158,7 +158,7 @@ class _Case:
             self._coverage.add_line(line.steps, workspace)
             if (back := without_returns(source)) != source:
                 source, line = back, parse(back)
-            self._scan(source, workspace)
+            self._needs_more = self._needs_more or self._is_too_much(source, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
             from errands.judge.containment import redirected
@@ -354,11 +354,8 @@ class _Case:
 
     # What is not analysed
 
-    def _scan(self, text: str, workspace: Workspace) -> None:
-        """Look for words that are too much even behind walls."""
-        self._needs_more = self._needs_more or self._is_too_much(text, workspace)
-
     def _is_too_much(self, text: str, workspace: Workspace | None = None) -> bool:
+        """Return whether a text has words that are too much even behind walls."""
         from errands.judge.containment import is_too_much
 
         return is_too_much(text, workspace or self._start)
@@ -368,7 +365,8 @@ class _Case:
         if not words or not self._looks:
             self._needs_more |= not self._looks
             return
-        self._scan(" ".join(without_pattern(tuple(word.text for word in words))), workspace)
+        said = " ".join(without_pattern(tuple(word.text for word in words)))
+        self._needs_more = self._needs_more or self._is_too_much(said, workspace)
         if not words[0].literal:
             # It may be what a rule is about, or be put together to hide what it is.
             is_plain = is_one_variable(words[0].text) and not (self._rules.deny or self._rules.ask)

@@ -57,8 +57,17 @@ _REFUSED: dict[str, tuple[str, str, Undo]] = {
     "-files0-from": ("reads the names of places from a file", "option", "unknown"),
 }
 
+_PATHS = frozenset("-path -ipath -wholename -iwholename -regex -iregex".split())
 # `-newerXY`: X and Y name the dates to compare; with Y = t the value is a date.
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
+
+
+def chooses_paths(finding: tuple[str, ...]) -> bool:
+    """Return whether a find picks files by their whole path, other than to leave them out."""
+    return any(
+        word in _PATHS and finding[at - 1] not in ("!", "-not") and finding[at + 2 : at + 3] != ("-prune",)
+        for at, word in enumerate(finding)
+    )
 
 
 def takes_value(word: str) -> bool:

@@ -60,6 +60,9 @@ _VAULTS = frozenset(
     "secrets .secrets credentials .credentials legacy_credentials .env.d .envs private_keys".split()
 )
 _DEEPEST_VAULT = 3  # directories above a file
+# What people write for agents is no secret, where the settings of these may be.
+_AGENTS = frozenset((".claude", ".codex", ".gemini"))
+_PROMPTS = frozenset("agents commands output-styles prompts rules skills".split())
 # Settings of a repository, which may have passwords in addresses.
 _SETTINGS = frozenset(("config", "config.worktree"))
 _WILDCARDS = regex(r"[*?]")
@@ -234,6 +237,8 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
         return f"reads {word}, which belongs to the system and may hold secrets"
     for start, part in enumerate(parts):
         places = _places if wild and is_wild(part) else _by_first.get(part, ())
+        if parts[start + 1 : start + 2] and part in _AGENTS and parts[start + 1] in _PROMPTS:
+            continue
         if any(_begins(parts[start:], place, wild=wild) for place in places):
             return f"reads {word}, where secrets are kept"
     if use == "LOOK":

@@ -51,6 +51,11 @@ _ENDING = re.compile(r"\.(\w+|\{\w+(,\w+)*\})$")
 # Endings, and types of ripgrep, of files of which some often have secrets.
 _TELLING = re.compile(r"json\w*|ya?ml|toml|ini|xml|conf|config|cfg|plist|properties|php")
 _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
+# Parts of a pattern that stay in a line or among blanks: `\s*`, `\w+`, `[a-z_]*`, `.*`.
+_BOUNDED = re.compile(
+    r"\\[swdb](?:[*+?]|\{[\d,]*\})?\??|\\\W|\[[\w .,'\"/-]+\](?:[*+?]\??)?|\.(?:[*+?]\??)?|\w[*+?]\??"
+)
+_DOTALL = re.compile(r"\(\?\w*s")
 # Directories of code and texts, where such words are names and not values.
 _CODE = frozenset(
     """src lib libs app apps test tests spec specs doc docs packages pkg cmd internal include examples scripts
@@ -152,7 +157,8 @@ def copies_all(usage: Usage) -> Reasons:
     shows_rest = shows_rest or usage.has("-f", "--file", "-W", "--function-context")
     is_multiline = usage.has("-U", "--multiline", "--multiline-dotall")
     probes = (*_PROBES, "\n".join(_PROBES)) if is_multiline else _PROBES
-    shows_rest = shows_rest or (is_multiline and any(_REPEATS.search(each) for each in patterns))
+    is_dotall = usage.has("--multiline-dotall")
+    shows_rest = shows_rest or (is_multiline and any(_spans_lines(each, is_dotall) for each in patterns))
     wide = usage.values(*"-A -B -C --after-context --before-context --context".split())
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
     if (
@@ -162,6 +168,13 @@ def copies_all(usage: Usage) -> Reasons:
     ):
         return ask("may show every line of every file, hidden ones too", "secret")
     return ()
+
+
+def _spans_lines(pattern: str, is_dotall: bool) -> bool:
+    """Return whether a pattern may match any number of lines of any text."""
+    if is_dotall or _DOTALL.search(pattern):
+        return _REPEATS.search(pattern) is not None
+    return _REPEATS.search(_BOUNDED.sub("", pattern)) is not None
 
 
 def _shows_no_lines(usage: Usage) -> bool:

@@ -36,6 +36,8 @@ _INLINE = {
     **dict.fromkeys("perl julia".split(), "eE"),
     "php": "r",
 }
+# Modules of Python that run code in their operands.
+_CODE_RUNNERS = frozenset("timeit pdb code cProfile profile trace asyncio IPython ptpython".split())
 _INLINE_WORDS = frozenset("--eval --print --command -Command -".split())
 _FILED = frozenset(
     "-f --file --makefile --justfile --taskfile --buildfile -buildfile -b --build-file".split()
@@ -70,7 +72,7 @@ _RECIPES = {
     for name in names.split()
 }
 # These run a command in an environment of the project, and then its words follow.
-_RUNNING = {**dict.fromkeys("uv poetry pipenv pdm rye hatch".split(), "run"), "bundle": "exec"}
+RUNNING = {**dict.fromkeys("uv poetry pipenv pdm rye hatch".split(), "run"), "bundle": "exec"}
 _RUNNING_VALUED = frozenset(
     "--with --with-requirements --python -p --extra --group --package --index --env-file -e".split()
 )
@@ -114,8 +116,8 @@ def printed_scripts(words: tuple[str, ...], source: tuple[str, ...], cwd: str) -
 def uncovered(words: tuple[str, ...]) -> str:
     """Return which part of a command runs what `scripts` cannot list; "" if none does."""
     name = posixpath.basename(words[0])
-    if name in _RUNNING:
-        return uncovered(rest) if (rest := _run_by(words)) else ""
+    if name in RUNNING:
+        return uncovered(rest) if (rest := run_by(words)) else ""
     known = _UNCOVERED.get(name)
     if known is None or words[1:] in (("--version",), ("--help",)):
         return ""
@@ -130,6 +132,14 @@ def is_interpreter(name: str) -> bool:
     return _plain(name) in INTERPRETERS
 
 
+def names_program(name: str, words: tuple[str, ...]) -> bool:
+    """Return whether an interpreter is given a file or a module, so that what follows is no code."""
+    name = _plain(name)
+    if name not in _INLINE or words[:1] == ("eval",) or not _CODE_RUNNERS.isdisjoint(words):
+        return False
+    return any(True for _ in _program(name, words))
+
+
 def _plain(name: str) -> str:
     if name in INTERPRETERS or name[-1:].isalpha():
         return name
@@ -142,9 +152,9 @@ def _named(words: tuple[str, ...]) -> Iterator[str]:
         yield words[0]
     if name in _LOADERS:
         yield from (path for path in _values(words[1:], _LOADING) if name == "bash" or _FILE.fullmatch(path))
-    if name in _RUNNING:
+    if name in RUNNING:
         where = next(_values(words[1:], _PLACED), "")
-        if rest := _run_by(words):
+        if rest := run_by(words):
             yield from (posixpath.join(where, path) for path in (*_named(rest), *_own_script(rest)))
     elif name in _PACKAGES:
         package = next((word for word in words[1:] if _NAME.fullmatch(word)), "")
@@ -165,9 +175,9 @@ def _own_script(words: tuple[str, ...]) -> Iterator[str]:
         yield words[0]
 
 
-def _run_by(words: tuple[str, ...]) -> tuple[str, ...]:
+def run_by(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that follows `uv run`, `poetry run` or `bundle exec`."""
-    verb = _RUNNING[_plain(posixpath.basename(words[0]))]
+    verb = RUNNING[_plain(posixpath.basename(words[0]))]
     if verb not in words:
         return ()
     rest = list(words[words.index(verb) + 1 :])

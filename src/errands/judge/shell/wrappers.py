@@ -282,6 +282,8 @@ _ACTIONS = frozenset((*_EXECS, *"-print -print0 -printf -ls -fls -fprint -fprint
 
 def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, ...]:
     """Return a command with every name that a find may pass to it, as globs."""
+    from errands.judge.programs.find import chooses_paths
+
     starts = []
     for text in finding[1:]:
         if (text.startswith("-") and text not in ("-L", "-H", "-P")) or text in ("!", "(", ")", ","):
@@ -294,6 +296,9 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
         each == "*" or may_name_secret(each) or may_match_plain(_SETTINGS, each.casefold()) for each in wanted
     )
     names = [*wanted, *([_SECRET] if is_open else [])]
+    # `grep x` in every file is `grep -r x`, whose own pattern says what it shows.
+    searched = _searched(inner) if wanted == ["*"] and not chooses_paths(finding) else ()
+    names = [] if searched else names
     # Without `-type f`, find passes on the names of links, which the command follows.
     recursive = "-r" if plain and not _FOLLOWING_LINKS.intersection(finding) else "-R"
     steps = []
@@ -307,10 +312,17 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
             steps.append(Step(words=replaced))
         if inner[0].text not in _LOOKERS:
             # Reading what find finds is as harmless as searching the whole directory.
-            steps.append(
-                Step(words=tuple(Word(text=text) for text in ("grep", recursive, "-e", "zxq", start)))
-            )
+            whole = searched or (Word(text="grep"), Word(text="-e"), Word(text="zxq"))
+            steps.append(Step(words=(whole[0], Word(text=recursive), *whole[1:], Word(text=start))))
     return tuple(steps)
+
+
+def _searched(inner: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return a plain `grep` of files without these; () for any other command."""
+    is_plain = inner[0].text in ("grep", "egrep") and inner[-1].text == "{}" and len(inner) > 2
+    if not is_plain or inner[-2].text.startswith("-") or any("{}" in word.text for word in inner[:-1]):
+        return ()
+    return inner[:-1]
 
 
 _EITHER = frozenset(("-o", "-or", ","))
