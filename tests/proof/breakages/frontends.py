@@ -86,7 +86,7 @@ BREAKAGES = [
                 "session = None",
             ),
         ),
-        test="scenarios/test_opencode_dialect.py::test_empty_list_for_no_children",
+        test="scenarios/test_opencode_dialect.py::test_filter_by_parent_session",
     ),
     Breakage(
         "X1",
