@@ -9,6 +9,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Mapping
+from itertools import pairwise
 
 from benchmarks import processes
 from errands import bootstrap
@@ -72,4 +73,4 @@ def _is_ours(pid: int) -> bool:
             words = file.read().split(b"\0")
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return any(word.endswith(b"/zygote.py") for word in words) or words[1:3] == [b"-m", b"errands"]
+    return any(word.endswith(b"/zygote.py") for word in words) or (b"-m", b"errands") in pairwise(words)
