@@ -19,6 +19,8 @@ from benchmarks.cases import CASES
 from benchmarks.contenders import contender
 
 _WARM_UP = 20
+# Who takes processor time: this process, what it started, what that started, and all that has ended.
+PARTS = ("client", "server", "supervisors", "commands")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,11 @@ class Burst:
     about: str
     count: int
     seconds: float
-    cpu: float
+    shares: list[float]  # of the processor time, as in PARTS
+
+    @property
+    def cpu(self) -> float:
+        return sum(self.shares)
 
     @property
     def rate(self) -> float:
@@ -53,7 +59,7 @@ def main(name: str, case: str, count: int, directory: str) -> None:
         codes = one.burst(commands[_WARM_UP:])
         seconds = time.perf_counter() - began
         processes.reap()
-        cpu = _cpu() - before
+        shares = [after - each for after, each in zip(_cpu(), before, strict=True)]
         last = one.last_output()
     finally:
         one.close()
@@ -61,11 +67,16 @@ def main(name: str, case: str, count: int, directory: str) -> None:
         raise SystemExit(f"{name}: {count} x {commands[-1]} gave {codes}")
     if last != CASES[case].output(_WARM_UP + count - 1):
         raise SystemExit(f"{name}: the log of {commands[-1]} has {last!r}")
-    print(json.dumps(asdict(Burst(about=about, count=count, seconds=seconds, cpu=cpu))))
+    print(json.dumps(asdict(Burst(about=about, count=count, seconds=seconds, shares=shares))))
 
 
-def _cpu() -> float:
-    return processes.cpu(processes.tree(os.getpid()))
+def _cpu() -> list[float]:
+    found = [0.0] * len(PARTS)
+    for pid, generation in processes.tree(os.getpid()).items():
+        own, ended = processes.times(pid)
+        found[min(generation, 2)] += own
+        found[3] += ended
+    return found
 
 
 if __name__ == "__main__":

@@ -30,22 +30,29 @@ def reap() -> None:
         pass
 
 
-def tree(root: int) -> dict[int, str]:
-    """Return the names of a process and all its descendants by pid."""
-    parents: dict[int, int] = {}
-    names: dict[int, str] = {}
+def tree(root: int) -> dict[int, int]:
+    """Return a process and all its descendants by pid, with how many generations each is below it."""
+    children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
-        if entry.isdecimal() and (facts := _facts(int(entry))):
-            names[int(entry)], parents[int(entry)] = facts[0], int(facts[1][1])
-    family = {root}
-    while more := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= more
-    return {pid: names[pid] for pid in family if pid in names}
+        if entry.isdecimal() and (fields := _fields(int(entry))):
+            children.setdefault(int(fields[1]), []).append(int(entry))
+    family, found = {root: 0}, [root]
+    for pid in found:
+        for child in children.get(pid, ()):
+            family[child] = family[pid] + 1
+            found.append(child)
+    return family
 
 
 def cpu(pids: Iterable[int]) -> float:
     """Add up the processor time of processes and of the children they waited for, in seconds."""
-    return sum(_own_cpu(pid, facts[1]) + _children_cpu(facts[1]) for pid in pids if (facts := _facts(pid)))
+    return sum(map(sum, map(times, pids)))
+
+
+def times(pid: int) -> tuple[float, float]:
+    """Return the processor time of a process, and of the children it waited for, in seconds."""
+    fields = _fields(pid)
+    return (_own_cpu(pid, fields), _children_cpu(fields)) if fields else (0.0, 0.0)
 
 
 def pss(pids: Iterable[int]) -> int:
@@ -58,15 +65,14 @@ def rss(pids: Iterable[int]) -> int:
     return sum(_rollup(pid, "Rss:") for pid in pids)
 
 
-def _facts(pid: int) -> tuple[str, list[str]] | None:
-    """Return a process's name and the fields after it (state, parent and so on), or None when it is gone."""
+def _fields(pid: int) -> list[str] | None:
+    """Return the fields behind a process's name (state, parent and so on), or None when it is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             text = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    start, end = text.index("("), text.rindex(")")
-    return text[start + 1 : end], text[end + 2 :].split()
+    return text[text.rindex(")") + 2 :].split()
 
 
 def _own_cpu(pid: int, fields: list[str]) -> float:

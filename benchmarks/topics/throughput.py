@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.burst import Burst, burst
+from benchmarks.burst import PARTS, Burst, burst
 from benchmarks.cases import CASES
 from benchmarks.contenders import SLOTS
 from benchmarks.figure import Bar, Figure
@@ -95,5 +95,12 @@ def _tables(case: str, bursts: dict[tuple[str, str], list[Burst]], scale: Scale)
                 )
                 for pair in _PAIRS[case]
             ),
+            notes=(f"{_OURS}: {', '.join(_shares(rounds[_OURS]))}.",),
         ),
     ]
+
+
+def _shares(bursts: list[Burst]) -> list[str]:
+    """Say how much of a task's processor time each part of it takes."""
+    taken = [Spread([burst.shares[at] / burst.count for burst in bursts]) for at in range(len(PARTS))]
+    return [f"{part} {milliseconds(each.middle)}" for part, each in zip(PARTS, taken, strict=True)]
