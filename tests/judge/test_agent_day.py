@@ -68,6 +68,17 @@ def test_what_agents_write_in_every_ecosystem_asks_as_rarely() -> None:
     assert len(asking) <= MOST_QUESTIONS * len(day), asking
 
 
+def test_another_day_in_every_language_asks_as_rarely() -> None:
+    """Among them are some that look at secrets, other hosts or the environment, which ask."""
+    day = lines("fifth_day.jsonl")
+    earlier = ("agent_day", "second_day", "third_day", "fourth_day")
+    known = {line for name in earlier for line in lines(f"{name}.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 600
+    assert len(asking) <= MOST_QUESTIONS * len(day), asking
+
+
 @pytest.mark.parametrize(
     "name", [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth")]
 )
