@@ -142,6 +142,32 @@ async def test_a_caller_that_blocks_gets_the_answer_and_no_notice(engine: TestEn
     assert await engine.take_notices() == []
 
 
+@pytest.mark.spec("N2", "S7")
+async def test_whoever_else_a_task_reports_to_is_notified_although_its_session_has_the_answer(
+    engine: TestEngine,
+) -> None:
+    channels = ["inbox:colleague", "desktop"]
+    task = await engine.submit("echo marmalade", owner="session", channels=channels)
+    await engine.wait(task.id, timeout=WITHIN)
+    engine.engine.sessions.acknowledge(task.latest.id, reader="me")
+    assert await engine.take_notices("session") == []
+    (notice,) = await engine.take_notices("colleague")
+    assert notice.task_id == task.id
+    (waiting,) = engine.engine.notices.undelivered()
+    assert waiting.address.channel == "desktop"
+
+
+@pytest.mark.spec("S7")
+async def test_a_conversation_that_has_the_answer_is_not_notified_in_its_channel_either(
+    engine: TestEngine,
+) -> None:
+    channels = ["inbox:1234"]
+    task = await engine.submit("echo marmalade", owner="chat:inbox-1234", channels=channels)
+    await engine.wait(task.id, timeout=WITHIN)
+    engine.engine.sessions.acknowledge(task.latest.id, reader="me")
+    assert await engine.take_notices("1234") == []
+
+
 @pytest.mark.spec("S7")
 async def test_the_answer_is_reported_if_the_caller_that_blocks_for_it_dies(engine: TestEngine) -> None:
     task = await engine.ask("`echo marmalade`", is_awaited=True)

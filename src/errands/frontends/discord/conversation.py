@@ -24,8 +24,9 @@ from errands.engine.agents.speech import Said
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import FRONTEND, person
 from errands.frontends.tools.turn import send, stream_answer
-from errands.model.agent.session import CHAT
+from errands.model.agent.session import CHAT, conversation_in
 from errands.model.errors import ErrandsError
+from errands.model.notices.notice import Address
 from errands.model.options.draft import HERE, Draft
 from errands.model.text.sanitise import line, visible
 from errands.model.text.split import split
@@ -57,7 +58,7 @@ class Conversations:
 
     def name(self, place: int) -> str:
         """Return the name of the conversation in a channel: the parent and owner of what it starts."""
-        return f"{CHAT}{self._channel}-{place}"
+        return conversation_in(Address(channel=self._channel, target=str(place)))
 
     async def answer(self, message: discord.Message, text: str) -> None:
         """Send a person's message to the agent, and its answer to the channel."""

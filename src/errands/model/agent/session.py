@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Literal
 
+    from errands.model.notices.notice import Address
     from errands.model.task import Task
     from errands.model.view import View
 
@@ -80,6 +81,16 @@ def remote_place(name: str) -> tuple[str, str] | None:
         return None
     host, _, task_id = name.removeprefix(REMOTE).rpartition(":")
     return host, task_id
+
+
+def conversation_in(address: Address) -> str:
+    """Return the name of the conversation that people have with an agent in a channel, of Discord say."""
+    return f"{CHAT}{address.channel}-{address.target}"
+
+
+def reaches(address: Address, session: str) -> bool:
+    """Return whether what is reported to an address is read in a session."""
+    return session in (address.target, conversation_in(address))
 
 
 def session_name(task_id: str) -> str:

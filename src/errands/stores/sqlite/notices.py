@@ -5,6 +5,7 @@ The inbox is the part of it that is not sent: it waits until its owner asks, and
 
 from __future__ import annotations
 
+from errands.model.agent.session import reaches
 from errands.model.codec import RowCodec, Shape
 from errands.model.notices.notice import LONGEST_BACKOFF, Address, Notice
 from errands.stores.sqlite.columns import TYPES, maybe_micros, micros, moment
@@ -153,13 +154,15 @@ class NoticeRows(Table):
         )
         return found
 
-    def acknowledge(self, run_id: str, *, reader: str, now: datetime) -> None:
-        self.db.write(
-            """
-            UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ?
-            WHERE run_id = ? AND state = 'waiting'
-            """,
-            (micros(now), reader, run_id),
+    def acknowledge(self, run_id: str, *, reader: str, now: datetime, session: str | None = None) -> None:
+        found = self._outbox("WHERE run_id = ? AND state = 'waiting'", run_id)
+        self.db.write_all(
+            "UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ? WHERE id = ?",
+            [
+                (micros(now), reader, each.id)
+                for each in found
+                if session is None or reaches(each.address, session)
+            ],
         )
 
     def inbox(
