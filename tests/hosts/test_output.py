@@ -75,8 +75,8 @@ async def test_a_followed_run_is_an_order_for_a_while(fleet: Fleet, host: Host, 
     assert orders is not None
     assert orders.followed == ()
 
-    await fleet.fleet.follow(number, seconds=3600)
-    await fleet.fleet.follow(number, seconds=1)
+    await fleet.fleet.follow([number], seconds=3600)
+    await fleet.fleet.follow([number], seconds=1)
 
     orders = await host.renew()
     assert orders is not None

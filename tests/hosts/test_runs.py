@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import psycopg
 import pytest
 
 from errands.ports.fleet import Stop
@@ -41,6 +42,23 @@ async def test_a_run_is_offered_once_however_often_its_home_asks(fleet: Fleet) -
 
     assert fleet.sql("select count(*) from fleet.runs") == [(20,)]
     assert fleet.sql("select count(*) from fleet_wire.procrastinate_jobs") == [(20,)]
+
+
+async def test_runs_that_are_offered_at_once_are_taken_in_that_order(fleet: Fleet) -> None:
+    known = await fleet.fleet.offer(placed("c"))
+
+    numbers = await fleet.fleet.offer_all([placed(key) for key in ("b", "a", "c", "d")])
+
+    assert numbers[2] == known
+    host = await fleet.host(slots=4)
+    assert [each.key for each in await host.take_next()] == ["c", "b", "a", "d"]
+
+
+async def test_of_runs_that_are_offered_at_once_all_or_none_are_offered(fleet: Fleet) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation):
+        await fleet.fleet.offer_all([placed("a"), placed("b", policy="none")])  # type: ignore[arg-type]
+
+    assert fleet.sql("select count(*) from fleet.runs") == [(0,)]
 
 
 async def test_two_homes_may_use_the_same_key(fleet: Fleet) -> None:

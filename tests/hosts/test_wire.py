@@ -181,7 +181,7 @@ async def test_a_home_learns_of_every_change_that_concerns_it(fleet: Fleet) -> N
         await anext(home)
         assert await host.report(number, progress=1)
         await anext(home)
-        await fleet.fleet.follow(number, seconds=10)
+        await fleet.fleet.follow([number], seconds=10)
         await anext(there)
         await fleet.fleet.cancel(HOME, "a", grace=1)
         await anext(there)

@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 POLL = 1.0  # seconds: what a lost notification costs
 _QUEUE_BYTES = 32  # as fleet.queue_of has it
 _CHANNEL = "procrastinate_queue_v1#"  # where procrastinate says that a queue has a job
+_OFFERS = (
+    "select fleet.offer(home, key, task, selector, lane, priority, policy, body, had_host) from unnest("
+    "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::integer[], %s::text[], %s::jsonb[], "
+    "%s::boolean[]) o (home, key, task, selector, lane, priority, policy, body, had_host)"
+)
 _VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
@@ -125,20 +130,23 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
     # The home that has the task
 
     async def offer(self, placed: Placed) -> int:
-        return int(
-            await self._connections.one(
-                "select fleet.offer(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-                placed.home,
-                placed.key,
-                placed.task,
-                placed.selector,
-                placed.lane,
-                placed.priority,
-                placed.policy,
-                Jsonb(dict(placed.body)),
-                placed.had_host,
-            )
+        (number,) = await self.offer_all([placed])
+        return number
+
+    async def offer_all(self, several: Sequence[Placed]) -> list[int]:
+        found = await self._connections.rows(
+            _OFFERS,
+            [placed.home for placed in several],
+            [placed.key for placed in several],
+            [placed.task for placed in several],
+            [placed.selector for placed in several],
+            [placed.lane for placed in several],
+            [placed.priority for placed in several],
+            [placed.policy for placed in several],
+            [Jsonb(dict(placed.body)) for placed in several],
+            [placed.had_host for placed in several],
         )
+        return [number for (number,) in found]
 
     async def cancel(self, home: str, key: str, *, grace: float) -> None:
         await self._connections.rows("select fleet.cancel(%s, %s, %s)", home, key, grace)
@@ -151,8 +159,10 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
             "select fleet.acknowledge(%s, %s, %s)", home, list(keys), list(continued)
         )
 
-    async def follow(self, number: int, *, seconds: float) -> None:
-        await self._connections.rows("select fleet.follow(%s, %s)", number, seconds)
+    async def follow(self, numbers: Sequence[int], *, seconds: float) -> None:
+        await self._connections.rows(
+            "select fleet.follow(number, %s) from unnest(%s::bigint[]) f (number)", seconds, list(numbers)
+        )
 
     async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
         found = await self._connections.rows(

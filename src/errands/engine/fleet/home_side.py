@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.fleet import Fleet, PlacedView, Request
+    from errands.ports.fleet import Fleet, Placed, PlacedView, Request
     from errands.ports.fleet.membership import Membership
 
     class Mirror(Protocol):
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 
 LOST_HOST = "its host was lost"  # the event of a run that another host begins anew
+AT_ONCE = 32  # runs that are offered in one call, or recorded before the daemon looks at them
+OFFERING = 1.0  # seconds in which runs are offered before everything else has its turn
 REQUESTS = 0.5  # seconds between two checks of what other homes want
 ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
 
@@ -69,8 +71,10 @@ class HomeSide:
         self._open_mirror = mirrors
         self._has_ended = has_ended
         self._offered: set[str] = set()
+        self.is_behind = False  # there is more to offer than fits into one turn
         self._cancelled: set[str] = set()
         self._told_pauses: dict[str, bool] = {}
+        self._recorded: list[str] = []  # tasks that the daemon is to be told about
         self._inputs = InputSide(engine, fleet, membership.id)
         self._mirrors: dict[tuple[str, int], Mirror] = {}
         self._followed: dict[int, float] = {}
@@ -95,9 +99,10 @@ class HomeSide:
         await self._look_for_requests()
         running = {key_of(run): (task, run) for task, run in self._engine.running() if task.host}
         paused = set(self._engine.store.paused_runs()) if running else set()
+        await self._offer_new(running)
         for key, (task, run) in running.items():
             if key not in self._offered:
-                await self._offer(task, run)
+                continue
             if run.stop_requested_at is not None and key not in self._cancelled:
                 grace = task.limits.grace.total_seconds()
                 await self._fleet.cancel(self._me.id, key, grace=grace)
@@ -109,26 +114,36 @@ class HomeSide:
         self._cancelled &= running.keys()
         self._told_pauses = {key: each for key, each in self._told_pauses.items() if key in running}
         self._inputs.keep_only(running)
-        recorded: list[str] = []
-        continued: list[str] = []
         results = await self._fleet.results(self._me.id)
         self._note_losses(running, {view.key for view in results})
+        await self._follow([each.number for each in results if each.outcome is None and each.key in running])
+        try:
+            recorded = await self._record_all(results, running)
+        finally:  # the fleet may be away before all is recorded
+            self._ring()
+        await self._answer_requests(self._requests_under_way)
+        if recorded:
+            continued = [key for key, task_id in recorded.items() if self._goes_on(task_id)]
+            await self._fleet.acknowledge(self._me.id, [*recorded], continued=continued)
+        self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
+        self._agents.keep_only(running)
+
+    async def _record_all(
+        self, results: list[PlacedView], running: Mapping[str, tuple[Task, Run]]
+    ) -> dict[str, str]:
+        """Record what is new; return the keys whose ends the store of this home has, and their tasks."""
+        recorded = {}
         for view in results:
             if view.key in running:
                 if view.state == "doubted":
                     continue  # it is offered again with the next renewal
                 await self._record(view, *running[view.key])
+                self._ring(at=AT_ONCE)
             elif view.state == "ended":
-                recorded.append(view.key)
-                if self._goes_on(view.task):
-                    continued.append(view.key)
+                recorded[view.key] = view.task
             else:
                 await self._fleet.cancel(self._me.id, view.key, grace=ABANDONED_GRACE)
-        await self._answer_requests(self._requests_under_way)
-        if recorded:
-            await self._fleet.acknowledge(self._me.id, recorded, continued=continued)
-        self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
-        self._agents.keep_only(running)
+        return recorded
 
     def _goes_on(self, task_id: str) -> bool:
         """Return whether a task is not over, although its run has ended."""
@@ -156,7 +171,7 @@ class HomeSide:
 
     async def _tell_pause(self, key: str, run: Run, *, wanted: bool) -> None:
         """Let the fleet know that a run is to be paused, or to go on; of most there is nothing to tell."""
-        if key not in self._offered or self._told_pauses.get(key) == wanted:
+        if self._told_pauses.get(key) == wanted:
             return
         # After a restart, or when the fleet may have lost it, only the directory knows what was ever wanted.
         is_known = key in self._told_pauses or wanted
@@ -164,15 +179,29 @@ class HomeSide:
             await self._fleet.pause(self._me.id, key, wanted=wanted)
         self._told_pauses[key] = wanted
 
-    async def _offer(self, task: Task, run: Run) -> None:
+    async def _offer_new(self, running: Mapping[str, tuple[Task, Run]]) -> None:
+        """Offer what was claimed, a few in one call; what is to be cancelled comes first."""
+        new = [each for key, each in running.items() if key not in self._offered]
+        new.sort(key=lambda each: each[1].stop_requested_at is None)
+        until = self._engine.clock.monotonic() + OFFERING
+        self.is_behind = False
+        while new and not self.is_behind:
+            offers = [
+                offer for task, run in new[:AT_ONCE] if (offer := self._offer_of(task, run)) is not None
+            ]
+            if offers:
+                await self._fleet.offer_all(offers)
+                self._offered.update(offer.key for offer in offers)
+            new = new[AT_ONCE:]
+            self.is_behind = bool(new) and self._engine.clock.monotonic() > until
+
+    def _offer_of(self, task: Task, run: Run) -> Placed | None:
         where = placement.read(self._engine.home.run(run.id))
         if where is None or where.attempt != run.attempt:
-            return  # the daemon is about to start it
+            return None  # the daemon is about to start it
         asked = self._asked(task, run) if isinstance(task.action, Prompt) else None
         event = packed(self._engine.store, task, run)
-        offer = placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked, event=event)
-        await self._fleet.offer(offer)
-        self._offered.add(key_of(run))
+        return placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked, event=event)
 
     def _asked(self, task: Task, run: Run) -> Asked:
         """Return what an agent is asked in a run; a resume goes to the host that has the session."""
@@ -189,7 +218,7 @@ class HomeSide:
     async def _record(self, view: PlacedView, task: Task, run: Run) -> None:
         directory = self._engine.home.run(run.id)
         if self._has_ended(directory, run.attempt):
-            self._engine.bell.ring_about([task.id])  # the daemon has not noticed, or is not there
+            self._recorded.append(task.id)  # the daemon has not noticed, or is not there
             return
         outcome = view.outcome
         if outcome is not None and "ask" in outcome:
@@ -200,7 +229,7 @@ class HomeSide:
                 digest=str(outcome.get("digest", "")),
             )
             placement.write(directory, asked)
-            self._engine.bell.ring_about([task.id])
+            self._recorded.append(task.id)
             return
         if view.host:
             has_begun = outcome is not None or bool(view.view) or not may_be_asked(task)
@@ -212,14 +241,18 @@ class HomeSide:
         if task.takes_input:
             await self._inputs.receive(view, directory)
         mirror = self._mirror(view, task, run, directory)
-        if outcome is None:
-            await self._follow(view.number)
         for piece in await self._fleet.output(view.number, attempt=view.attempt, start=mirror.position):
             mirror.feed(piece.start, piece.content)
         if outcome is not None:
             await self._claim_notices(view, task, run, directory)
             mirror.finish(outcome)
-            self._engine.bell.ring_about([task.id])
+            self._recorded.append(task.id)
+
+    def _ring(self, *, at: int = 1) -> None:
+        """Have the daemon look at what was recorded, seldom: each time it looks at all that are placed."""
+        if len(self._recorded) >= at:
+            told, self._recorded = self._recorded, []
+            self._engine.bell.ring_about(told)
 
     def _mirror_facts(self, view: PlacedView, directory: str, task_id: str) -> None:
         """Keep what only the directory of a run shows: its progress, and whether it is paused."""
@@ -261,12 +294,14 @@ class HomeSide:
         with store:
             store.add_event(run.task_id, LOST_HOST, run=run.number, now=now, detail=host)
 
-    async def _follow(self, number: int) -> None:
-        """Ask for the output of a run as it is printed, so that its log here is up to date."""
+    async def _follow(self, numbers: list[int]) -> None:
+        """Ask for the output of runs as it is printed, so that their logs here are up to date."""
         now = self._engine.clock.monotonic()
-        if self._followed.get(number, now) <= now:
-            self._followed[number] = now + FOLLOWED / 2
-            await self._fleet.follow(number, seconds=FOLLOWED)
+        self._followed = {each: self._followed.get(each, now) for each in numbers}
+        due = sorted(each for each, at in self._followed.items() if at <= now)
+        if due:
+            await self._fleet.follow(due, seconds=FOLLOWED)
+            self._followed.update(dict.fromkeys(due, now + FOLLOWED / 2))
 
     def _note_host(self, directory: str, run: Run, host: str, task_id: str, *, has_begun: bool) -> None:
         where = placement.read(directory) or placement.Placement(attempt=run.attempt)

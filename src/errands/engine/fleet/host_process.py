@@ -75,7 +75,7 @@ class HostProcess:
         async with asyncio.TaskGroup() as group:
             for work in (
                 self._keep_lease(lease),
-                self._repeat(self._home_side.work, home, lambda: POLL),
+                self._repeat(self._home_side.work, home, lambda: 0.0 if self._home_side.is_behind else POLL),
                 self._repeat(self._host_side.work, host, lambda: STREAM if self._host_side.count else POLL),
                 self._repeat(self._notice_side.work, notices, lambda: notice_side.LOOK),
                 self._repeat(self._awaited.work, awaited, lambda: awaited_tasks.LOOK),

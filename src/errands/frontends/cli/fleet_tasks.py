@@ -201,7 +201,7 @@ class FleetTasks(FleetCalls):
                     attempt, offset = found.attempt, 0  # another host runs it again
                 with suppress(FleetUnreachable):
                     if time.monotonic() >= until:
-                        await fleet.follow(found.number, seconds=far_task.FOLLOWED)
+                        await fleet.follow([found.number], seconds=far_task.FOLLOWED)
                         until = time.monotonic() + far_task.FOLLOWED / 2
                     printed = print_pieces(output, await far_task.output(fleet, found, offset), offset)
                     if printed == offset:

@@ -80,6 +80,9 @@ if TYPE_CHECKING:
         async def offer(self, placed: Placed) -> int:
             """Offer a run, once per home and key, and return its number in the fleet."""
 
+        async def offer_all(self, several: Sequence[Placed]) -> list[int]:
+            """Offer runs in one go: all of them, or none."""
+
         async def cancel(self, home: str, key: str, *, grace: float) -> None:
             """End a run: at once if no host has it yet, else its host is told. Unknown ones are ignored."""
 
@@ -92,7 +95,7 @@ if TYPE_CHECKING:
             `continued` are those among them after which their task goes on, such as one that is retried.
             """
 
-        async def follow(self, number: int, *, seconds: float) -> None:
+        async def follow(self, numbers: Sequence[int], *, seconds: float) -> None:
             """Ask for the output of a run as it is printed, for a while."""
 
         async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
