@@ -1,7 +1,8 @@
 -- Admission: which queued runs are offered now, as jobs on the wire.
 --
 -- Order of locks, so that no two calls wait for each other: the gate, a host, a run, the lanes. Queued runs are
--- only locked if no other call has them.
+-- only locked if no other call has them. A call about several runs takes them one after the other, so two of these may
+-- meet in a lane with a limit; PostgreSQL then ends one of them, and it is made again.
 
 -- Open the gate: every call that offers, takes or ends runs does this first. Changing the limit of a lane closes
 -- it for a moment, so that nothing is under way while its runs are counted.
