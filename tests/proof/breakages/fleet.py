@@ -54,7 +54,7 @@ BREAKAGES = [
         "an end is acknowledged before the home has recorded it",
         file="engine/fleet/home_side.py",
         old="                await self._record(view, *running[view.key])\n",
-        new="                recorded.append(view.key)\n",
+        new="                recorded[view.key] = view.task\n",
         test="scenarios/test_hosts.py::test_a_task_runs_on_the_host_with_its_label",
         fails_with="TimeoutExpired",
     ),
