@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from errands.judge.shell.grammar import Step, parse
+from errands.judge.judge import judge
+from errands.judge.shell.grammar import LONGEST, Step, parse
 from errands.judge.shell.wrappers import Followed, follow
+from tests.judge.fake_workspace import FakeWorkspace
 
 pytestmark = [pytest.mark.spec("A3")]
 
@@ -197,3 +199,17 @@ def test_other_names_may_be_anything(line: str, source: str) -> None:
 @pytest.mark.parametrize("line", ["ls -l", "git status", "pytest", "echo sudo"])
 def test_other_programs_are_not_wrappers(line: str) -> None:
     assert follow(parse(line).steps[0].words) is None
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    "wrapper",
+    ["timeout 5", "nohup", "env A=1", "uv run", "bundle exec", "conda run", "xargs", "find . -exec"],
+)
+@pytest.mark.parametrize("end", ["", "; curl x", " &"])
+def test_programs_that_start_each_other_without_end_are_not_followed(wrapper: str, end: str) -> None:
+    line = f"{wrapper} " * (LONGEST // (len(wrapper) + 2)) + end
+    found = judge((line,), FakeWorkspace())
+    assert found.verdict == "ask"
+    if not end:  # what is followed all the same would take minutes
+        assert [each.text for each in found.reasons] == ["nests commands too deeply to be analysed"]

@@ -20,7 +20,7 @@ from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
-from errands.judge.words import expanded, is_anchored, is_one_variable, is_word, texts_of
+from errands.judge.words import expanded, is_anchored, is_one_variable, is_too_nested, is_word, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.text.regex import regex
@@ -277,7 +277,7 @@ class _Case:
             self._ask(text, "program", contained=not is_hidden)
             self._name_harm(words, workspace)
             return
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or is_too_nested(words):
             self._ask("nests commands too deeply to be analysed", "program", contained=True)
             self._name_harm(words, workspace)
             return
@@ -362,8 +362,8 @@ class _Case:
 
     def _name_harm(self, words: tuple[Word, ...], workspace: Workspace) -> None:
         """Look at what a command might be: a rule may forbid it, or it may not be undone."""
-        if not words or not self._looks:
-            self._needs_more |= not self._looks
+        if not words or not self._looks or is_too_nested(words):
+            self._needs_more |= bool(words) or not self._looks
             return
         said = " ".join(without_pattern(tuple(word.text for word in words)))
         self._needs_more = self._needs_more or self._is_too_much(said, workspace)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from errands.judge.programs.globs import Glob
+from errands.judge.shell.scripts import MOST_NESTED
+from errands.judge.shell.wrappers import is_wrapper
 from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
@@ -19,6 +21,16 @@ _ONE_VARIABLE = regex(
     r"\$(?:\{\w+\}|\w+|\{\w+:-(?!(?:[\w./-]*/)?(?:rm|rmdir|unlink|shred)\})[\w./-]+\}"
     r'|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
 )
+
+# With these words `uv`, `npm` or `conda` run another program.
+_RUN_BY = frozenset("run exec x".split())
+
+
+def is_too_nested(words: tuple[Word, ...]) -> bool:
+    """Return whether programs start each other so often that following them would take very long."""
+    if len(words) <= MOST_NESTED:
+        return False
+    return sum(each.text in _RUN_BY or is_wrapper(each.text) for each in words) > MOST_NESTED
 
 
 def is_word(words: tuple[Word, ...], text: str) -> bool:

@@ -233,7 +233,7 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
 @pytest.mark.parametrize(
     ("settings", "wrong"),
     [
-        ('[channels.hook]\nkind = "webhok"\nurl = "http://x"', ""),
+        ('[channels.hook]\nkind = "webhok"\nurl = "http://x"', "(did you mean webhook?)"),
         ('[channels.webhook]\nurl = "http://x"', "channels.webhook.secret: is missing"),
         ('[channels.webhook]\nurl = "x"\nsecret = "env:X"', "channels.webhook.url: 'x' is not an address"),
         ('[channels.webhook]\nurl = "http://x"\nsecret = "s"', "don't put secrets in this file"),

@@ -73,6 +73,7 @@ _RECIPES = {
 }
 # These run a command in an environment of the project, and then its words follow.
 RUNNING = {**dict.fromkeys("uv poetry pipenv pdm rye hatch".split(), "run"), "bundle": "exec"}
+MOST_NESTED = 50  # programs that start each other: nobody means more of them
 _RUNNING_VALUED = frozenset(
     "--with --with-requirements --python -p --extra --group --package --index --env-file -e".split()
 )
@@ -178,7 +179,7 @@ def _own_script(words: tuple[str, ...]) -> Iterator[str]:
 def run_by(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that follows `uv run`, `poetry run` or `bundle exec`."""
     verb = RUNNING[_plain(posixpath.basename(words[0]))]
-    if verb not in words:
+    if not 0 < words.count(verb) <= MOST_NESTED:
         return ()
     rest = list(words[words.index(verb) + 1 :])
     while rest and rest[0].startswith("-"):

@@ -157,7 +157,10 @@ class NoticeRows(Table):
     def acknowledge(self, run_id: str, *, reader: str, now: datetime, session: str | None = None) -> None:
         found = self._outbox("WHERE run_id = ? AND state = 'waiting'", run_id)
         self.db.write_all(
-            "UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ? WHERE id = ?",
+            """
+            UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ?
+            WHERE id = ? AND state = 'waiting'
+            """,
             [
                 (micros(now), reader, each.id)
                 for each in found
