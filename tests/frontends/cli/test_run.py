@@ -178,7 +178,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--timeout", "0s", "true"], "--timeout must be at least 1ms (got 0s)"),
         (["--memory", "lots", "true"], "--memory: 'lots' is not a size"),
         (["--memory", "0", "true"], "--memory cannot be 0; write none for no limit"),
-        (["--memory", "1", "true"], "--memory must be at least 1048576 bytes (got 1 bytes)"),
+        (["--memory", "1", "true"], "--memory must be at least 1MiB (got 1 byte)"),
         (["--env", "X", "true"], "--env: 'X' is not a variable; write NAME=VALUE"),
         (["--at", "teatime", "true"], "'teatime' is not a time"),
         (["--lane", "shel", "true"], "did you mean shell?"),

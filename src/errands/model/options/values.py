@@ -169,7 +169,8 @@ def _written(span: timedelta) -> str:
 
 
 def _bytes(count: int) -> str:
-    return f"{count} bytes" if exact_size(count).isdecimal() else exact_size(count)
+    size = exact_size(count)
+    return size if not size.isdecimal() else "1 byte" if count == 1 else f"{size} bytes"
 
 
 def _bounded(option: TaskOption, value: T, written: Callable[[Any], str]) -> T:
