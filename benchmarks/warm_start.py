@@ -17,7 +17,7 @@ from benchmarks.units import megabytes, milliseconds, times
 from errands.engine.engine import Engine
 from errands.engine.waiting import wait
 from errands.model.options.draft import Draft
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 _PATIENCE = 60.0
 _AT_ONCE = 4  # as many as the lane has room for

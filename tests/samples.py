@@ -12,7 +12,7 @@ from errands.model.record import evolve
 from errands.model.run import Event, Run
 from errands.model.task import Task
 from errands.model.trigger import Now
-from errands.testing.clock import START
+from tests.hand_clock import START
 
 
 def moves(events: Iterable[Event]) -> list[str]:

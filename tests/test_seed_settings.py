@@ -20,8 +20,8 @@ from errands.engine.bell_client import BellClient
 from errands.engine.daemon.janitor import Janitor
 from errands.model.errors import ErrandsError
 from errands.model.options.draft import Draft
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded, until
+from tests.hand_clock import HandClock
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.spec("X13")

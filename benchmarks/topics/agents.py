@@ -30,7 +30,7 @@ from benchmarks.units import milliseconds, times
 from errands.agents.builtin import Builtin
 from errands.model.record import evolve
 from errands.testing.agent_context import SPEC, RecordingContext, spec_text
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 _CALLS = 50  # in each round
 _MOST = Bar(limit=1.15, at_most=True)
@@ -127,7 +127,7 @@ async def _bare(url: str, directory: str, prompt: str) -> str:
 @contextmanager
 def _served() -> Iterator[str]:
     """Serve the model from a separate process, so that its work is not counted."""
-    command = [sys.executable, "-m", "errands.testing.model_server"]
+    command = [sys.executable, "-m", "tests.model_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

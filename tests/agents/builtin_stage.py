@@ -12,7 +12,7 @@ from errands.agents.builtin import Builtin
 from errands.model.record import evolve
 from errands.ports.agent import Answer
 from errands.testing.agent_context import SPEC, RecordingContext
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 
 class Stage:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from errands.testing.contracts.agent import AgentContract
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 
 class Obedient(AgentContract):

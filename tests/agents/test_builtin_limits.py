@@ -14,8 +14,8 @@ from errands.agents.builtin.models import refusal
 from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import yes
-from errands.testing.model_server import FAULTS, Fault, ModelServer
 from tests.agents.builtin_stage import Stage, call, stage
+from tests.model_server import FAULTS, Fault, ModelServer
 
 
 @pytest.fixture

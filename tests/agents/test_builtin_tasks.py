@@ -14,9 +14,9 @@ from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.engine.daemons import Daemons, eventually, finished
+from tests.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 

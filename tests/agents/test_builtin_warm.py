@@ -18,9 +18,9 @@ from errands.model.options.draft import Draft
 from errands.model.view import View
 from errands.ports.home import Home
 from errands.runners.system import linux
-from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.engine.daemons import Daemons, eventually, finished
+from tests.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 _SERVES = 6  # files that a zygote has open once it serves: the usual three, its pool, and two to be woken by

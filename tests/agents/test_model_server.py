@@ -14,7 +14,7 @@ from typing import Any
 import openai
 import pytest
 
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 TOOL = {"type": "function", "function": {"name": "shell", "parameters": {}}}
 PATHS = {"openai": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
@@ -148,7 +148,7 @@ def test_the_library_of_openai_understands_a_stream_of_responses(model: ModelSer
 
 def test_its_help_says_how_to_steer_it_and_how_to_reach_it() -> None:
     told = subprocess.run(
-        [sys.executable, "-m", "errands.testing.model_server", "--help"],
+        [sys.executable, "-m", "tests.model_server", "--help"],
         capture_output=True,
         text=True,
         check=True,

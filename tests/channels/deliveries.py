@@ -7,7 +7,7 @@ from typing import Any
 from errands.model.notices.delivery import Delivery, delivery_of
 from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
-from errands.testing.clock import START
+from tests.hand_clock import START
 
 
 def delivery(

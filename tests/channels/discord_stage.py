@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from errands.testing.model_server import ModelServer
 from tests.channels.fake_discord import FakeDiscord
+from tests.model_server import ModelServer
 
 CHANNEL, ADA, EVE = 777, 42, 666
 ANSWERED = 120.0  # seconds: a turn starts a process that loads much, and the machine may be busy

@@ -14,7 +14,7 @@ from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
 from errands.model.text.mask import Mask
 from errands.ports import channel as ports
-from errands.testing.clock import START, HandClock
+from tests.hand_clock import START, HandClock
 
 
 class Fake:

@@ -17,12 +17,12 @@ from errands.model.options.draft import Draft
 from errands.model.states import OPEN, STANDING
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.channels.discord_shapes import BOT
 from tests.channels.discord_stage import ADA, ANSWERED, CHANNEL, EVE, configure, said
 from tests.channels.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons, eventually, finished
+from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.timeout(400)
 _places = itertools.count(900_042)

@@ -9,9 +9,9 @@ import threading
 import time
 from typing import Any
 
-from errands.testing.model_server import ModelServer
 from tests.clients.programs import program
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 WITHIN = 60.0  # seconds
 # The server has started before the first prompt, on a busy machine as well.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.servers import OpenCodeServer
+from tests.model_server import ModelServer
 
 
 @pytest.fixture(scope="session")

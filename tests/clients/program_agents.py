@@ -10,7 +10,7 @@ import pytest
 from errands.model.record import evolve
 from errands.testing.agent_context import SPEC, RecordingContext
 from errands.testing.contracts.agent import AgentContract
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 
 class ProgramContract(AgentContract):

@@ -19,9 +19,9 @@ import pytest_asyncio
 from errands.agents.acp import Acp
 from errands.model.errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
-from errands.testing.model_server import ModelServer
 from tests.clients.programs import PLACE as BIN
 from tests.clients.programs import program
+from tests.model_server import ModelServer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from errands.model.errors import AgentUnavailable, BudgetExceeded, SessionGone, 
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import no, yes
 from errands.testing.contracts.agent import until
-from errands.testing.model_server import ModelServer
 from tests.clients.program_agents import ProgramContract, desk_in
 from tests.clients.programs import claude_env, program, ran
+from tests.model_server import ModelServer
 
 
 def running(line: str, *, how: str = "CALL") -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.claude_session import STARTED, ClaudeSession, calling
 from tests.clients.programs import PLACE, claude_env, program
 from tests.frontends.cli.person import Person
 from tests.frontends.cli.terminal import Terminal, ended
+from tests.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")

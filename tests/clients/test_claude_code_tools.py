@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.claude_session import COMMAND, READY, ClaudeSession, calling, results_in
 from tests.clients.programs import claude_env, program, ran
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")

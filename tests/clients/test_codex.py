@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.programs import PLACE, program, ran
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 CONFIG = """\
 # mine

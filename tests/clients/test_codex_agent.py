@@ -12,9 +12,9 @@ import pytest
 from errands.agents.command import CodexCli
 from errands.model.agent.fork import LONGEST_RESULT
 from errands.model.errors import AgentError, AgentUnavailable, SessionGone
-from errands.testing.model_server import ModelServer
 from tests.clients.program_agents import ProgramContract, desk_in
 from tests.clients.programs import codex_env, program, ran
+from tests.model_server import ModelServer
 
 # Its sandbox needs a home outside of the directory for temporary files.
 ANYTHING = ["-s", "danger-full-access"]

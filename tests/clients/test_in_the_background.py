@@ -13,8 +13,8 @@ import pytest
 from errands.model.agent.fork import PREAMBLE
 from errands.model.view import View
 from errands.testing.engines import WITHIN, embedded, until
-from errands.testing.model_server import ModelServer
 from tests.clients.programs import claude_env, program
+from tests.model_server import ModelServer
 
 AGENTS = """
 [agents.claude]

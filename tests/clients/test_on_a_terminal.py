@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.opencode_session import waited_for
 from tests.clients.programs import PLACE, codex_env, program
 from tests.clients.screen import Screen
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.spec("X19")]
 SETTINGS = {

@@ -18,10 +18,10 @@ from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, yes
 from errands.testing.contracts.agent import AgentContract, until
-from errands.testing.model_server import ModelServer
 from tests.clients.proxy import Break, Proxy
 from tests.clients.servers import OpenCodeServer
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 WITHIN = 120.0  # seconds, on a busy machine; a broken agent would wait for `PATIENCE`, or for ever

@@ -12,11 +12,11 @@ import pytest
 
 from errands.model.agent.fork import PREAMBLE
 from errands.ports import bridges
-from errands.testing.model_server import ModelServer
 from tests.clients.opencode_session import Session, calling, ended, installed, launched_in, waited_for
 from tests.clients.servers import OpenCodeServer
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.opencode_session import calling, ended, installed, waited_for
 from tests.clients.opencode_tui import Tui
 from tests.clients.programs import opencode_env, program
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.timeout(900)  # OpenCode starts slowly on a busy machine
 WITHIN = 300.0  # seconds

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.clients.opencode_session import Session, calling, installed, is_saying, launched_in, waited_for
 from tests.frontends.cli.person import Person
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.timeout(600)  # OpenCode starts slowly on a busy machine
 TOOLS = {

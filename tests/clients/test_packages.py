@@ -12,9 +12,9 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from errands.testing.model_server import ModelServer
 from tests.clients.programs import ran
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 ENVIRONMENTS = Path(__file__).parents[2] / "tools" / "packages"
 PROGRAMS = Path(__file__).parent / "packages"

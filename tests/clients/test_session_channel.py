@@ -13,8 +13,8 @@ from errands.channels.session import Session
 from errands.model.errors import ChannelError, NotNow
 from errands.model.notices.delivery import delivery_of
 from errands.testing.engines import until
-from errands.testing.model_server import ModelServer
 from tests.channels.deliveries import delivery, notice
+from tests.model_server import ModelServer
 
 
 def ask(url: str, path: str, body: object = None) -> Any:

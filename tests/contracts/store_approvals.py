@@ -15,8 +15,8 @@ from errands.model.states import OPEN
 from errands.model.task import Task
 from errands.model.verdict import Reason
 from errands.ports.store import Query
-from errands.testing.clock import START
 from tests.contracts.store_runs import SECOND, add, claim
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from errands.model.notices.notice import Address, Notice
-from errands.testing.clock import START
+from tests.hand_clock import START
 from tests.samples import sample_task
 
 TYPE_CHECKING = False

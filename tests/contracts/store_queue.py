@@ -12,8 +12,8 @@ from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.trigger import Every
-from errands.testing.clock import START
 from tests.contracts.store_runs import add, claim
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False

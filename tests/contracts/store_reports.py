@@ -13,12 +13,12 @@ from errands.model.rollup import rollup
 from errands.model.schedule.slot_record import Slot
 from errands.ports.store import Query
 from errands.ports.store.reports import Total
-from errands.testing.clock import START
 from tests.contracts import store_outbox
 from tests.contracts.store_approvals import propose
 from tests.contracts.store_runs import add, claim
 from tests.contracts.store_schedules import stand
 from tests.contracts.store_sessions import talk
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False

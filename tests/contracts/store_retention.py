@@ -9,8 +9,8 @@ import pytest
 from errands.model.errors import StoreUnreadable
 from errands.model.record import evolve
 from errands.model.rollup import rollup
-from errands.testing.clock import START
 from tests.contracts.store_runs import SECOND, add, claim
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from errands.model.rollup import rollup
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.ports.store import Query
-from errands.testing.clock import START
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False

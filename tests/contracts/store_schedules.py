@@ -13,7 +13,7 @@ from errands.model.schedule.slot_record import Slot
 from errands.model.schedule.watch import Watch
 from errands.model.trigger import Cron, Every, On
 from errands.ports.store import Query
-from errands.testing.clock import START
+from tests.hand_clock import START
 from tests.samples import sample_task
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ from errands.dialects.output_text import elapsed
 from errands.model.record import evolve
 from errands.model.states import RUN_MOVES
 from errands.model.view import View
-from errands.testing.clock import START
 from tests.dialects.views import every_view, standing, view
+from tests.hand_clock import START
 
 VIEWS = list(every_view())
 LATER = START + timedelta(seconds=75)

@@ -13,7 +13,7 @@ from errands.model.states import RUN_MOVES, TASK_MOVES
 from errands.model.trigger import Cron, Every, On, described
 from errands.model.verdict import Reason
 from errands.model.view import AgentView, RecurringView, RunView, View, shown_state, unrun
-from errands.testing.clock import START
+from tests.hand_clock import START
 
 CAUSES = ("submit", "schedule", "event", "manual", "retry", "resume", "restart", "dependency")
 KINDS = ("shell", "agent")

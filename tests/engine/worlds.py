@@ -15,7 +15,7 @@ from errands.model.schedule.slots import fire_time, slots
 from errands.model.trigger import Cron, Every
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
-from errands.testing.clock import START, HandClock
+from tests.hand_clock import START, HandClock
 from tests.samples import sample_ending, sample_task
 
 Schedule = Every | Cron

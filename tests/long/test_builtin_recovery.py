@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
+from tests.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 PROMPT = """CALL command {"line": "echo first >>witness; cat witness"}

@@ -11,11 +11,11 @@ from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.model_server import ModelServer
 from tests.channels.discord_shapes import BOT
 from tests.channels.discord_stage import ADA, ANSWERED, CHANNEL, EVE, configure, said
 from tests.channels.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons, eventually
+from tests.model_server import ModelServer
 
 DIRECT = 900_042
 PRIVATE = 500_042  # where Discord says that direct messages with ADA are

@@ -14,7 +14,7 @@ import pytest
 from errands.engine.engine import Engine
 from errands.model.notices.notice import Address
 from errands.ports.home import Home
-from errands.testing.clock import START
+from tests.hand_clock import START
 
 ROOT = Path(__file__).parents[2]
 TASKS, RUNS, TARGETS = 100, 100, 10

@@ -17,7 +17,7 @@ from errands.model.rollup import SIGNALS, rollup
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.states import ENDED, FAILURES, TASK_MOVES
 from errands.model.trigger import Every
-from errands.testing.clock import START
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_run, sample_task
 
 LIMITED = sample_task(

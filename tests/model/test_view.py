@@ -14,7 +14,7 @@ from errands.model.record import evolve, fields
 from errands.model.states import FAILURES, RUN_MOVES
 from errands.model.text.progress import parse
 from errands.model.view import RunView, View, as_json, exit_code
-from errands.testing.clock import START
+from tests.hand_clock import START
 
 RUN = RunView(id="true-222222.1", number=1, cause="submit", state="completed", attempt=1, created_at=START)
 VIEW = View(

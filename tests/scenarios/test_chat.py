@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.engine.agent_project import CAT
 from tests.frontends.chat.window import Window
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 IDEA = {
     "name": "watch-pr-42",

@@ -26,7 +26,7 @@ from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.ports.agent import Spec
 from errands.ports.store import Query
-from errands.testing.clock import HandClock
+from tests.hand_clock import HandClock
 
 MODEL = '[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "http://127.0.0.1:1/v1"\nlane = "local"\n'
 ON, OFF = "[discovery]\nenabled = true\n", "[discovery]\nenabled = false\n"

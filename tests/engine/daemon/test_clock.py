@@ -9,9 +9,9 @@ import pytest
 
 from errands import bootstrap
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import WITHIN, embedded, until
 from tests.engine.daemons import lines
+from tests.hand_clock import HandClock
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 

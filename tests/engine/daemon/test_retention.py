@@ -16,9 +16,9 @@ from errands.model.errors import NotFound, StillLive
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded, until
 from tests.engine.daemons import Daemons, eventually, finished
+from tests.hand_clock import HandClock
 
 SOON = {"retention.keep": "1ms"}
 

@@ -18,9 +18,9 @@ from errands.model.rollup import rollup
 from errands.ports.dialect import Caller
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.clock import START
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
 from tests.engine.daemons import Daemons, eventually, finished, lines
+from tests.hand_clock import START
 from tests.samples import sample_ending
 
 pytestmark = pytest.mark.spec("L27")

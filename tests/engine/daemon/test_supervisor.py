@@ -19,8 +19,8 @@ from errands.ports.runner import Ended, Refused, Started
 from errands.runners.output import log
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
-from errands.testing.clock import START, HandClock
 from tests.engine.daemon.quiet_runner import QuietRunner
+from tests.hand_clock import START, HandClock
 from tests.samples import sample_ending, sample_task
 
 if TYPE_CHECKING:

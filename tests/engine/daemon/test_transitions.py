@@ -17,7 +17,7 @@ from errands.model.rollup import rollup
 from errands.model.states import ENDED, RUN_MOVES
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
-from errands.testing.clock import START
+from tests.hand_clock import START
 from tests.samples import sample_ending, sample_task
 
 ENDINGS = {

@@ -14,9 +14,9 @@ from errands import config
 from errands.engine.daemon.janitor import Janitor
 from errands.model.view import as_json
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded
-from errands.testing.model_server import ModelServer
+from tests.hand_clock import HandClock
+from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.spec("T9")
 

@@ -15,8 +15,8 @@ from errands.model.errors import AlreadyActive, BadValue, IllegalMove
 from errands.model.options.draft import Draft
 from errands.model.view import View
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded, until
+from tests.hand_clock import HandClock
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 TICK: dict[str, Any] = {"daemon.tick": "20ms"}

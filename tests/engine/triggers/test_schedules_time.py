@@ -20,8 +20,8 @@ from errands.model.schedule.cron import times
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import advance
 from errands.model.trigger import Cron, Every
-from errands.testing.clock import START
 from tests.engine.worlds import World, expanded
+from tests.hand_clock import START
 from tests.samples import sample_task
 
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import embedded
 from tests.engine.triggers.test_schedules import MINUTE, TICK, clock, outcomes, ran
+from tests.hand_clock import HandClock
 
 __all__ = ["clock"]
 

@@ -17,8 +17,8 @@ from errands.engine.daemon.janitor import Janitor
 from errands.engine.walls import bubblewrap
 from errands.model.errors import IllegalMove, NotAPerson
 from errands.model.options.draft import Draft
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded
+from tests.hand_clock import HandClock
 
 walled = pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
 

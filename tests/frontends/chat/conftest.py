@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.frontends.chat.window import Window
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import Asked, ModelServer
 from tests.agents.builtin_stage import call
 from tests.frontends.chat.test_turns import pasted
 from tests.frontends.chat.window import BACKSPACE, Window
 from tests.frontends.cli.person import Person
+from tests.model_server import Asked, ModelServer
 
 TOOLS = {"run", "ask", "tasks", "show", "output", "wait", "cancel", "control", "edit", "lanes"}
 

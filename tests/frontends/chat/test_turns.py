@@ -14,11 +14,11 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.frontends.chat.window import ENTER, Window
 from tests.frontends.cli.person import COMMAND, Person
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 
 def pasted(*lines: str) -> str:

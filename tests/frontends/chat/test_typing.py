@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from errands.testing.model_server import ModelServer
 from tests.frontends.chat.window import BACKSPACE, ENTER, INTERRUPT, Window
 from tests.frontends.cli.person import Person
+from tests.model_server import ModelServer
 
 
 def name_of(window: Window) -> str:

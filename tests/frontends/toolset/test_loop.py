@@ -17,8 +17,8 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
 from errands.frontends.toolset import BackgroundTasks
 from errands.testing.engines import WITHIN, TestEngine, embedded
-from errands.testing.model_server import ModelServer
 from tests.gate import Gate
+from tests.model_server import ModelServer
 
 pytestmark = [pytest.mark.spec("X20")]
 

@@ -22,8 +22,8 @@ from errands.model.agent.fork import LONGEST_RESULT
 from errands.model.errors import BadValue
 from errands.ports.dialect import Caller
 from errands.testing.engines import WITHIN, TestEngine, embedded
-from errands.testing.model_server import ModelServer
 from tests.frontends.toolset.stage import DONE, Script
+from tests.model_server import ModelServer
 
 
 @pytest.mark.spec("X5")

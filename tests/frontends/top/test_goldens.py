@@ -14,11 +14,11 @@ import pytest
 
 from errands.model.text.width import width
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, until
 from errands.text import Look
 from tests.frontends.top.test_now import proposed
 from tests.frontends.top.viewer import viewing
+from tests.hand_clock import HandClock
 
 pytestmark = pytest.mark.spec("X9", "X21")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, until
 from tests.frontends.top.viewer import viewing
+from tests.hand_clock import HandClock
 
 pytestmark = pytest.mark.spec("X9")
 

@@ -13,9 +13,9 @@ from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.cli.context import Context
 from errands.frontends.top.app import TopApp
 from errands.ports.home import Home
-from errands.testing.clock import HandClock
 from errands.testing.engines import until
 from errands.text import Look
+from tests.hand_clock import HandClock
 
 
 class Viewer:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
 from errands.model.notices.delivery import Delivery, delivery_of
 from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
-from errands.testing.clock import START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def sample_delivery(target: str, count: int = 1, **facts: Any) -> Delivery:
             event="completed",
             address=Address(channel="mail", target=target),
             body=plain_text({"task": "pytest-222222", "state": "completed", **facts}),
-            created_at=START,
+            created_at=datetime(2026, 1, 1, tzinfo=UTC),
         )
         for number in range(1, count + 1)
     ]

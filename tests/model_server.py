@@ -35,7 +35,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Literal, get_args
 
-from errands.testing.model_speech import Anthropic, Google, OpenAI, Reply, Responses, Speech
+from tests.model_speech import Anthropic, Google, OpenAI, Reply, Responses, Speech
 
 Fault = Literal["refuse", "429", "500", "silent", "garbage", "cut"]
 FAULTS: frozenset[str] = frozenset(get_args(Fault))
@@ -373,7 +373,7 @@ It prints its address and serves until it is stopped (Ctrl-C). To use it:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m errands.testing.model_server",
+        prog="python -m tests.model_server",
         description=__doc__,
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
