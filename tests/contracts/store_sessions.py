@@ -167,7 +167,7 @@ class SessionStoreContract:
                 "talk-222222.1", "completed", inbox, body="{}", now=START, not_before=START + SECOND
             )
             assert store.take_inbox("user", reader="me", now=START, limit=9) == []
-            store.acknowledge("talk-222222.1", reader="me", now=START)
+            store.acknowledge("talk-222222.1", place="user", reader="me", now=START)
             assert store.take_inbox("user", reader="me", now=START + 2 * SECOND, limit=9) == []
 
     @pytest.mark.spec("S16")

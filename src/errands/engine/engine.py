@@ -291,14 +291,14 @@ class Engine(EngineCore):
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
             self.bell.announce([view.id])
 
-    def mark_shown(self, view: View, *, to: str, reader: str) -> None:
-        """Note that the end of a task was shown to `to`, which needs no notice any more."""
+    def mark_shown(self, view: View, *, to: Iterable[str], reader: str) -> None:
+        """Note that the end of a task was shown in these places, which need no notice any more."""
         if view.is_live:
             return
         with self.store:
             self.mark_retrieved(view)
-            if view.owner == to:
-                self.store.acknowledge(view.latest.id, reader=reader, now=self.clock.now())
+            for place in to:
+                self.store.acknowledge(view.latest.id, place=place, reader=reader, now=self.clock.now())
         self.bell.announce([view.id])
 
     def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.channels.receiver import Receiver
 from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended
 from tests.gate import Gate
 
 
@@ -111,6 +112,26 @@ def test_a_session_is_its_inbox_or_a_conversation_on_a_server(hooked: Person) ->
     assert served.object["channels"] == ["session:ses_abc"]
     hooked.waits_until_reported(native["id"], owner="chat-7")
     assert len(hooked.types("notices", "--json", "--owner", "chat-7").objects) == 1
+
+
+@pytest.mark.spec("N2", "S7")
+def test_what_was_waited_for_is_still_reported_to_others(hooked: Person, receiver: Receiver) -> None:
+    words = ("run", "--wait", "--batch", "awaited", "--channel", "hook", "--channel", "inbox:chat-8", "--")
+    hooked.types(*words, "true")
+    (task,) = hooked.types("ls", "--json", "--batch", "awaited").objects
+
+    assert task["id"] not in hooked.types("notices", "--peek", "--json").out
+    assert task["id"] in hooked.types("notices", "--json", "--owner", "chat-8").out
+    assert deliveries(receiver, task["id"])
+
+
+@pytest.mark.spec("S7")
+def test_the_terminal_that_showed_a_result_is_not_told_again(person: Person, terminal: Terminal) -> None:
+    words = ("run", "--wait", "--name", "seen", "--channel", "terminal", "--", "true")
+    assert ended(terminal.types(*words))[1] == 0
+
+    assert person.types("notices", "--undelivered").out == "every notice was delivered\n"
+    assert person.types("notices", "--dead").out == "no notices were given up\n"
 
 
 @pytest.mark.trap(41)

@@ -195,9 +195,9 @@ class Sessions:
 
     def acknowledge(self, run_id: str, *, reader: str) -> None:
         """Note that the session has got the answer, and needs no notice of it."""
-        session = self._store.task(task_of(run_id)[0]).owner
+        owner = self._store.task(task_of(run_id)[0]).owner
         with self._store:
-            self._store.acknowledge(run_id, reader=reader, now=self._core.clock.now(), session=session)
+            self._store.acknowledge(run_id, place=owner, reader=reader, now=self._core.clock.now())
         self._announce(run_id)
 
     def give_up_waiting(self, run_id: str) -> None:

@@ -214,8 +214,17 @@ class Context:
         sys.stdout.write(escape_json(json.dumps(thing, ensure_ascii=False)) + "\n")
 
     def mark_shown(self, view: View) -> None:
-        """Record that the end of a task was shown, so that it is not reported to us again."""
-        self.engine.mark_shown(view, to=self.session, reader="cli")
+        """Record that the end of a task was shown: neither our session nor this terminal is told again."""
+        places = [self.session]
+        if any(each.target.startswith("/dev/") for each in view.channels):
+            from contextlib import suppress
+
+            from errands.engine.notices.addresses import terminal
+            from errands.model.errors import BadValue
+
+            with suppress(BadValue):  # it has none
+                places.append(terminal())
+        self.engine.mark_shown(view, to=places, reader="cli")
 
 
 def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:

@@ -63,9 +63,9 @@ EXIT_CODES = {
 ENDINGS = """\
 `wait` and `run --wait` end with the task's own exit code.
 
-What `wait`, `run --wait` or `ask --wait` has shown of a task of your own session counts as delivered:
-`notices` does not report it again. `wait --quiet` shows nothing, and `show` and `logs` do not wait, so
-they do not count.
+What `wait`, `run --wait` or `ask --wait` has shown counts as delivered to your session and your terminal:
+`notices` does not report it again. The other channels of the task still do. `wait --quiet` shows nothing,
+and `show` and `logs` do not wait, so they do not count.
 """
 
 

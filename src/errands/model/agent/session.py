@@ -88,9 +88,9 @@ def conversation_in(address: Address) -> str:
     return f"{CHAT}{address.channel}-{address.target}"
 
 
-def reaches(address: Address, session: str) -> bool:
-    """Return whether what is reported to an address is read in a session."""
-    return session in (address.target, conversation_in(address))
+def reaches(address: Address, place: str) -> bool:
+    """Return whether what is reported to an address is read in a session, or on a terminal."""
+    return place in (address.target, conversation_in(address))
 
 
 def session_name(task_id: str) -> str:

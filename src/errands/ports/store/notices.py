@@ -53,10 +53,10 @@ if TYPE_CHECKING:
         def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
             """Return and mark as read the unread notices of an owner; each is returned once."""
 
-        def acknowledge(self, run_id: str, *, reader: str, now: datetime, session: str | None = None) -> None:
-            """Note that a reader knows how a run ended without having read its notices.
+        def acknowledge(self, run_id: str, *, place: str, reader: str, now: datetime) -> None:
+            """Note that a session, or a terminal, knows how a run ended without having read its notice.
 
-            With `session` only that session knows; whoever else the task reports to is still notified.
+            Everyone else the task reports to is still notified.
             """
 
         def inbox(

@@ -154,18 +154,14 @@ class NoticeRows(Table):
         )
         return found
 
-    def acknowledge(self, run_id: str, *, reader: str, now: datetime, session: str | None = None) -> None:
+    def acknowledge(self, run_id: str, *, place: str, reader: str, now: datetime) -> None:
         found = self._outbox("WHERE run_id = ? AND state = 'waiting'", run_id)
         self.db.write_all(
             """
             UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ?
             WHERE id = ? AND state = 'waiting'
             """,
-            [
-                (micros(now), reader, each.id)
-                for each in found
-                if session is None or reaches(each.address, session)
-            ],
+            [(micros(now), reader, each.id) for each in found if reaches(each.address, place)],
         )
 
     def inbox(
