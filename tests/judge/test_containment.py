@@ -171,6 +171,14 @@ def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:
     assert verdict(line) == "ask"
 
 
+@pytest.mark.parametrize(
+    "line", [f"x={'a' * 4000}; cat {'${x%a} ' * 700}", f"x={'a' * 4900}; cat {'$x' * 2400}"]
+)
+def test_a_line_that_puts_countless_names_together_is_not_followed(line: str) -> None:
+    """Judging them all would take seconds to minutes."""
+    assert verdict(line) == "ask"
+
+
 def test_a_line_that_is_not_followed_may_be_what_a_rule_is_about() -> None:
     assert verdict("$tool x") == "contained"
     assert judge(["$tool x"], PROJECT, rules=read_rules(deny=("make deploy",))).verdict == "ask"

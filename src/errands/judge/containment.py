@@ -89,6 +89,7 @@ _ENCODED = re.compile(r"\$'[^']*\\(?:x[2-7][0-9a-fA-F]|u00[2-7][0-9a-fA-F]|0?[4-
 # A variable that is set in the line, and the uses of variables, whole or shortened.
 _SET = re.compile(r"(?:^|[\s;&|(])(\w+)=([\"']?)([\w./~-]+)\2(?=[\s;&|)]|$)")
 _USED = re.compile(r"\$(?:\{(\w+)([^{}]*)\}|(\w+))")
+_MOST_NAMES = 1_000  # that are put together in a line: nobody means more, and to judge them takes a second
 # An option that is put together by the shell.
 _BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
 _SPLITTING = re.compile(r"(?:^|[\s;&|])IFS=[^\s;]*\s*(?:[;&|\n]|$)")
@@ -263,16 +264,17 @@ def is_too_much(text: str, workspace: Workspace) -> bool:
 def _puts_together(text: str, pieces: Iterable[str], workspace: Workspace) -> bool:
     """Return whether a line puts the name of a secret together: `x=.e; cat ${x}nv`, `${f%.example}`."""
     values = {name: value for name, _, value in _SET.findall(text)}
+    names: set[str] = set()
     for piece in pieces if values else ():
         used = [(found[1] or found[3], found[2]) for found in _USED.finditer(piece)]
         if not any(name in values for name, _ in used):
             continue
         whole = _USED.sub(lambda found: values.get(found[1] or found[3], ""), piece)
-        cut = [values[name] for name, how in used if how and name in values]
-        names = [whole, *(value[:end] for value in cut for end in range(3, len(value)))]
-        if any(is_secret(name, workspace) for name in names):
+        cut = {values[name] for name, how in used if how and name in values}
+        names |= {whole, *(value[:end] for value in cut for end in range(3, len(value)))}
+        if len(names) > _MOST_NAMES or len(whole) > LONGEST:
             return True
-    return False
+    return any(is_secret(name, workspace) for name in names)
 
 
 def redirected(text: str) -> list[str]:
