@@ -165,6 +165,7 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "bundle exec rm -rf src",
         "uv run python -c 'import shutil; shutil.rmtree(\"x\")'", "API_URL=http://evil.example npm test",
         "API_URL=http://localhost:1@evil.example npm test",
+        "${X:-rimraf} src", "${X:-git} clean -fdx", "$(which git) reset --hard", "\"${X:-/bin/rm}\" src",
     ],
 )  # fmt: skip
 def test_what_needs_more_than_walls_allow_is_asked_about(line: str) -> None:

@@ -20,7 +20,7 @@ from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
-from errands.judge.words import expanded, is_anchored, is_one_variable, is_too_nested, is_word, texts_of
+from errands.judge.words import expanded, is_anchored, is_too_nested, is_word, program_in, texts_of
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.text.regex import regex
@@ -368,10 +368,12 @@ class _Case:
         said = " ".join(without_pattern(tuple(word.text for word in words)))
         self._needs_more = self._needs_more or self._is_too_much(said, workspace)
         if not words[0].literal:
-            # It may be what a rule is about, or be put together to hide what it is.
-            is_plain = is_one_variable(words[0].text) and not (self._rules.deny or self._rules.ask)
-            self._needs_more |= not is_plain
-            return
+            program = program_in(words[0].text)
+            # It may be what a rule is about.
+            self._needs_more |= program is None or bool(self._rules.deny or self._rules.ask)
+            if not program:
+                return
+            words = (Word(text=program), *words[1:])
         self._looks -= 1
         self._obey(words)
         texts = texts_of(words, workspace)

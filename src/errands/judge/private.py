@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 _TEMPORARY = regex(r"(?<![\w.$/}-])/tmp/(?P<name>\w[\w.-]*)")
 _CLIMBING = regex(r"/tmp/[^\s'\"]*\.\.")
+# What may move files of the project away, to be lost with `/tmp`: all but moving one file of `/tmp` itself.
+_MOVING = regex(
+    r"""(?x)\b(?:g?mv|rename)\b(?!\s+(?:-[a-z]+\s+)*"?/tmp/[^\s;&|]+\s+[^\s;&|]+\s*(?:$|[;&|\n)]|\d?>))
+    |--remove-source|\bmove\(|\brename\w*\(|\bos\.replace\("""
+)
 # What stands in front of a file or a directory that a command makes.
 _MAKING = regex(
     r"(?:(?<!<)>{1,2}\s*|\b(?:tee|mkdir|touch)\s+(?:-[ap]\s+)?|\s-o\s*|\s--out(?:put|file)?[=\s])[\"']?$"
@@ -74,7 +79,7 @@ def without_private(source: str) -> str:
 
 def _without_temporary(source: str) -> str:
     """Move files below `/tmp` into the current directory if a line makes them first and uses them then."""
-    if _CLIMBING.search(source):
+    if _CLIMBING.search(source) or _MOVING.search(source):
         return source
     made: dict[str, int] = {}
     used: set[str] = set()

@@ -18,8 +18,8 @@ _ANCHORED = regex(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
 _CLIMBING = regex(r"[*?\[].*/\.\.(?:/|$)")
 _ONE_VARIABLE = regex(
     r'"?(?:python|pip|ruby|node|php|go|gcc|clang)?'  # and its version
-    r"\$(?:\{\w+\}|\w+|\{\w+:-(?!(?:[\w./-]*/)?(?:rm|rmdir|unlink|shred)\})[\w./-]+\}"
-    r'|\((?:which|command -v) [\w.-]+\)|\(pwd\))(?:/[\w./-]*)?"?'
+    r"\$(?:\{\w+\}|\w+|\{\w+:-(?P<usual>[\w./-]+)\}|\((?:which|command -v) (?P<found>[\w.-]+)\)|\(pwd\))"
+    r'(?P<rest>(?:/[\w./-]*)?)"?'
 )
 
 # With these words `uv`, `npm` or `conda` run another program.
@@ -58,6 +58,13 @@ def is_anchored(text: str) -> bool:
     return _ANCHORED.match(text) is not None and not _CLIMBING.search(text)
 
 
-def is_one_variable(text: str) -> bool:
-    """Return whether a name is a single variable, and not put together from parts to hide something."""
-    return _ONE_VARIABLE.fullmatch(text) is not None
+def program_in(text: str) -> str | None:
+    """Return which program a variable stands for: `${CC:-gcc}`; "" if that is not said.
+
+    None: the text is more than one variable, and may be put together to hide what it is.
+    """
+    found = _ONE_VARIABLE.fullmatch(text)
+    if found is None:
+        return None
+    name = found["usual"] or found["found"]
+    return f"{name}{found['rest']}" if name else ""
