@@ -325,6 +325,7 @@ class StoreContract:
         for name in "abc":
             add(store, sample_task(f"{name}-222222", batch="nightly"))
         add(store, sample_task("over-222222", batch="gone"))
+        add(store, sample_task("f-222222", batch="opencode:ses_1:msg_1", parent="opencode:ses_1"))
         claimed = claim(store, limit=9)
         for task, run in (claimed[0], claimed[-1]):
             with store:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
-from errands.model.agent.session import is_conversation
+from errands.model.agent.session import is_conversation, message_batch
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
@@ -112,7 +112,7 @@ class ToolContext:
             "parent": caller.session,
             "owner": caller.session if caller.wake == "session" else None,
             "message": caller.message,
-            "batch": None if caller.message is None else f"{caller.session or ''}:{caller.message}",
+            "batch": None if caller.message is None else message_batch(caller.session or "", caller.message),
             "created_by": caller.actor,
             "door": caller.door,
             "within": caller.cwd,

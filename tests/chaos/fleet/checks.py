@@ -70,9 +70,7 @@ class _Stage:
         self.witness = Witness(base / "witness")
         self.back: list[float] = []  # how long after each restart starts were quick again
         self.away: list[float] = []  # how long each failover took
-        self.to_spare: list[
-            float
-        ] = []  # how long a fuse would still have held when the next daemon was there
+        self.to_spare: list[float] = []  # how long each fuse still held when the next daemon was there
 
     def start_in(self, token: str) -> float:
         """Return how many seconds pass between submitting a run and its start on bob."""

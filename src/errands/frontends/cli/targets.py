@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 MOST_COMPARED = 100  # tasks whose ids begin alike
 BATCH = option("--batch NAME", "all tasks of this batch", completes="batches")
+ALL = option("--all", "all tasks that you started and that run or wait, except recurring ones")
 
 
 def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str] | None = None) -> list[str]:
@@ -33,16 +34,12 @@ def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str
     return list(dict.fromkeys(ids))
 
 
-def all_live(context: Context) -> list[str]:
+def all_live(context: Context, arguments: Arguments) -> list[str]:
     """Return the ids of the caller's tasks that run or wait, oldest first; recurring ones never end."""
-    query = Query(states=OPEN, owner=context.session, with_commands=False)
-    return [view.id for view in context.engine.list(query) if view.standing is None][::-1]
-
-
-def check_all(arguments: Arguments) -> None:
-    """Refuse --all together with what would make it fewer."""
     if arguments.id or arguments.batch is not None:
         raise Usage("give either --all, or ids and --batch")
+    query = Query(states=OPEN, owner=context.session, with_commands=False)
+    return [view.id for view in context.engine.list(query) if view.standing is None][::-1]
 
 
 def newest_task(context: Context, states: tuple[str, ...], purpose: str, *, own: bool = False) -> str:

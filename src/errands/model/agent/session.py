@@ -93,6 +93,16 @@ def reaches(address: Address, place: str) -> bool:
     return place in (address.target, conversation_in(address))
 
 
+def message_batch(session: str, message: str) -> str:
+    """Return the name of the batch of what one message of a conversation launches."""
+    return f"{session}:{message}"
+
+
+def is_message_batch(batch: str, session: str) -> bool:
+    """Return whether a batch is that of one message in a session, whose name says nothing to people."""
+    return ":" in session and batch.startswith(message_batch(session, ""))
+
+
 def session_name(task_id: str) -> str:
     """Return the name of a task's session, for backends without names of their own."""
     return f"task:{task_id}"

@@ -96,7 +96,7 @@ if TYPE_CHECKING:
             """
 
         async def follow(self, numbers: Sequence[int], *, seconds: float) -> None:
-            """Ask for the output of a run as it is printed, for a while."""
+            """Ask for the output of runs as it is printed, for a while."""
 
         async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
             """Return the stored pieces of an attempt's output that end after `start`, in order."""

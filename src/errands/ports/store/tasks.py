@@ -158,7 +158,10 @@ if TYPE_CHECKING:
             """Return how many slots of each lane are used, and how many runs wait; idle lanes are absent."""
 
         def live_batches(self) -> dict[str, tuple[int, int]]:
-            """Return how many tasks have ended, of how many, of each batch with a live one; newest first."""
+            """Return how many tasks have ended, of how many, of each batch with a live one; newest first.
+
+            Batches that messages of a conversation make by themselves are left out.
+            """
 
         def ended(self, task_id: str) -> bool:
             """Return whether a task has no live run, as cheaply as possible: waiters ask again and again."""

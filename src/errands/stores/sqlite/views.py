@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.model.agent.session import is_message_batch
 from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
 from errands.model.limits import LaneWidth
@@ -330,12 +331,14 @@ class ViewRows(Table):
                 CROSS JOIN tasks ON tasks.seq = runs.task
                 WHERE runs.state IN ('pending', 'running') AND tasks.batch IS NOT NULL
             )
-            SELECT live.batch, sum(runs.completed_at IS NOT NULL), count(*)
+            SELECT live.batch, sum(runs.completed_at IS NOT NULL), count(*),
+                max(coalesce(tasks.parent, tasks.owner))
             FROM live CROSS JOIN tasks ON tasks.batch = live.batch LEFT JOIN runs ON runs.seq = tasks.run
             GROUP BY live.batch ORDER BY max(tasks.seq) DESC
             """
         )
-        return {name: (ended, total) for name, ended, total in rows}
+        counted = (row for row in rows if not is_message_batch(row[0], row[3]))
+        return {name: (ended, total) for name, ended, total, _ in counted}
 
     def _readable(self, row: tuple[Any, ...]) -> View | None:
         """Leave out a damaged row, so that it cannot hide the others; `doctor` names it."""

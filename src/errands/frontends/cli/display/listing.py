@@ -10,6 +10,7 @@ from datetime import datetime
 
 from errands.engine.text_mask import TextMask
 from errands.frontends.cli.context import Context
+from errands.model.agent.session import is_message_batch
 from errands.model.limits import UNKNOWN_LANE
 from errands.model.record import evolve, record
 from errands.model.states import ENDED, EVERY_STATE, LIVE, STANDING
@@ -221,9 +222,7 @@ def _cell(context: Context, name: str, view: View, cover: TextMask, at: datetime
             return Cell(text=text, fit=lambda room: progress_text(view, look, at=at, room=room))
         case "batch":
             batch = view.batch or ""
-            # The batch of one message of a conversation has a name that says nothing to people.
-            who = view.parent or view.owner
-            return "" if ":" in who and batch.startswith(f"{who}:") else line(batch)
+            return "" if is_message_batch(batch, view.parent or view.owner) else line(batch)
         case "description":
             return line(cover.text(view.id, purpose(view)))
     from errands.frontends.cli.display.json_fields import field_text

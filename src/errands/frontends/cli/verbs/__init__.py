@@ -189,8 +189,8 @@ MEANT = {
 
 # What no verb does, and what does it.
 INSTEAD = {
-    "start": "use errands run: start a command in the background; for a task that exists already there are "
-    "errands release, unpause, restart and fire",
+    "start": "errands run starts a command in the background; errands release, unpause, restart and fire "
+    "start a task that is there already",
     "parallel": "errands lane shell 3 runs three commands at once, and errands lane lists the lanes",
     "group": "a lane is a group here: errands lane gpu 2 adds one that runs two tasks at once, and errands "
     "lane lists them",

@@ -6,9 +6,9 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for, wait_for_run
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.targets import (
+    ALL,
     BATCH,
     all_live,
-    check_all,
     chosen,
     fitting_task,
     fleet_tasks,
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 def cancel(context: Context, arguments: Arguments) -> int:
     if arguments.all:
-        check_all(arguments)
-        ids = all_live(context)
+        ids = all_live(context, arguments)
         if not ids:
             context.note("no task of yours runs or waits; recurring tasks are cancelled by id")
             return 0
     elif arguments.id or arguments.batch is not None:
         try:
-            ids = chosen(context, arguments, lambda each: fitting_task(context, each, _can_end))
+            ids = chosen(
+                context, arguments, lambda each: fitting_task(context, each, lambda view: view.is_open)
+            )
         except UnknownTask as error:
             return fleet_tasks(context, error).cancel(
                 arguments, context.engine.resolve, lambda ids: _cancel(context, arguments, ids)
@@ -85,10 +86,6 @@ def _report(context: Context, arguments: Arguments, views: Sequence[View], befor
     return code
 
 
-def _can_end(view: View) -> bool:
-    return view.is_open
-
-
 def _is_ending(view: View) -> bool:
     """Return whether a task is about to end; a recurring task that was only stopped is not."""
     return view.is_live and (view.standing is None or view.state == "cancelled")
@@ -104,12 +101,7 @@ VERBS = (
         run=cancel,
         details="Without an id, cancels the newest live task that you started. A task that has not started "
         "never will. Returns when no process of the task is left.",
-        options=(
-            BATCH,
-            option("--all", "all tasks that you started and that run or wait, except recurring ones"),
-            NO_WAIT,
-            JSON_TASKS,
-        ),
+        options=(BATCH, ALL, NO_WAIT, JSON_TASKS),
         operands=(IDS,),
         examples=(
             ("errands cancel pytest-7k", ""),

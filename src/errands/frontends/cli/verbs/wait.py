@@ -8,15 +8,7 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.follow import wait_for
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
-from errands.frontends.cli.targets import (
-    BATCH,
-    all_live,
-    check_all,
-    chosen,
-    fleet_tasks,
-    newest_task,
-    resolved,
-)
+from errands.frontends.cli.targets import ALL, BATCH, all_live, chosen, fleet_tasks, newest_task, resolved
 from errands.model.errors import UnknownTask
 from errands.model.states import OPEN
 from errands.model.text.duration import parse_duration
@@ -28,8 +20,7 @@ from errands.text.describe import ending_line, now, progress_text, state_word, t
 
 def wait(context: Context, arguments: Arguments) -> int:
     if arguments.all:
-        check_all(arguments)
-        ids = all_live(context)
+        ids = all_live(context, arguments)
         if not ids:
             if not arguments.quiet:
                 context.note("no task of yours runs or waits")
@@ -181,7 +172,7 @@ VERBS = (
                 convert=parse_duration,
             ),
             BATCH,
-            option("--all", "all tasks that you started and that run or wait, except recurring ones"),
+            ALL,
             option("--any", "wait only until the first of them ends, and report that one"),
             option("-q, --quiet", "print only what an agent needs approval for"),
             JSON_TASKS,
