@@ -101,9 +101,10 @@ async def _serve(
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         if loops.failure.done():
             loops.failure.result()
-        return changing.done() and not stopped.is_set()
+        has_changed = changing.done()
     finally:
         waiting.cancel()
         changing.cancel()
         await loops.close()
         _LOG.info("daemon %d stops; runs go on", os.getpid())
+    return has_changed and not stopped.is_set()  # a signal can also come while the loops close
