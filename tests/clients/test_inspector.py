@@ -49,7 +49,7 @@ class Step:
 
 STEPS = {
     "native": (
-        Step("run", {"command": "sleep 60"}, "sleep 60", keep="{it}"),
+        Step("run", {"command": "sleep 600"}, "sleep 600", keep="{it}"),
         Step("ask", {"prompt": HELLO, "agent": "offline", "wait": 20_000}, "hello"),
         Step("tasks", {}, "{it}"),
         Step("show", {"id": "{it}"}, '"state": "running"'),
@@ -74,7 +74,7 @@ STEPS = {
         Step("background_clear", {"task_id": "{it}"}, "Cleared: {it}"),
         Step(
             "background_task",
-            {"prompt": "`sleep 60`", "agent": "offline", "description": "sleep"},
+            {"prompt": "`sleep 600`", "agent": "offline", "description": "sleep"},
             "Background task launched.",
             keep="{other}",
         ),
@@ -82,7 +82,7 @@ STEPS = {
         Step("background_shell", {"command": "echo hello"}, "Background command launched."),
     ),
     "claude": (
-        Step("Bash", {"command": "sleep 60", "run_in_background": True}, "sleep 60", keep="{it}"),
+        Step("Bash", {"command": "sleep 600", "run_in_background": True}, "sleep 600", keep="{it}"),
         Step(
             "Task",
             {"description": "greet", "prompt": HELLO, "subagent_type": "offline"},
@@ -96,7 +96,7 @@ STEPS = {
     ),
     "co": (
         Step(
-            "start_background_task", {"command": "sleep 60", "description": "sleep"}, "Started", keep="{it}"
+            "start_background_task", {"command": "sleep 600", "description": "sleep"}, "Started", keep="{it}"
         ),
         Step("check_task_status", {"task_id": "{it}"}, '"status": "running"', is_repeated=True),
         Step("list_background_tasks", {}, "{it}"),
