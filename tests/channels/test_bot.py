@@ -14,12 +14,12 @@ from errands.channels.discord import Discord
 from errands.config import Config
 from errands.engine.engine import Engine
 from errands.frontends.discord.bot import Bot, point_at
-from errands.frontends.discord.option_parameters import LEFT_OUT, MOST, offered
+from errands.frontends.discord.option_parameters import MOST, OFFERED, offered
 from errands.model.errors import Drifted
 from errands.model.notices.delivery import delivery_of
 from errands.model.notices.notice import POLICIES
 from errands.model.options.draft import Draft
-from errands.model.options.table import BY_NAME, OPTIONS
+from errands.model.options.table import BY_NAME
 from errands.model.text.answers import ANSWERS
 from errands.ports.home import Home
 from errands.ports.store import Query
@@ -338,8 +338,8 @@ def test_run_and_ask_take_the_options_of_the_one_table() -> None:
         assert len(names) < MOST, "Discord refuses more"
         assert {"every", "cron", "on", "notify", "at", "name", "timeout", "max_runs", "zone"} <= set(names)
         assert {"agent", "model"} <= set(names) if kind == "agent" else "agent" not in names
-        left = {each.name for each in OPTIONS if each.flags and each.kind in ("", kind)} - set(names)
-        assert left == {*LEFT_OUT} | {each.name for each in OPTIONS if each.flags and each.repeats} & left
+        assert not any(option.repeats for option in offered(kind)), "a parameter takes one value"
+    assert {each.name for kind in ("shell", "agent") for each in offered(kind)} == set(OFFERED)
 
 
 async def test_a_command_shows_the_choices_and_meanings_of_its_options(

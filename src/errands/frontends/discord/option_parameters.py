@@ -14,21 +14,18 @@ from errands.model.options.table import OPTIONS, TaskOption
 MOST = 25  # parameters of a command, says Discord
 LONGEST = 100  # characters of a description
 # Discord has room for the options that people want on a phone; the command line has them all.
-LEFT_OUT = (
-    "idle", "on_idle", "grace", "memory", "cpu", "processes", "nice", "output", "hold", "key", "jitter",
-    "max_wait",
+OFFERED = (
+    "name", "description", "cwd", "lane", "priority", "batch", "host", "timeout", "retries", "on_loss",
+    "notify", "every", "cron", "zone", "hours", "misfire", "max_age", "max_runs", "on", "debounce", "rate",
+    "at", "agent", "model", "fork",
 )  # fmt: skip
 
 Callback = Callable[[discord.Interaction, str, dict[str, str]], Awaitable[None]]
 
 
 def offered(kind: str) -> list[TaskOption]:
-    """Return the options for a kind of task that take one value, in the order of the table."""
-    return [
-        option
-        for option in OPTIONS
-        if option.flags and not option.repeats and option.kind in ("", kind) and option.name not in LEFT_OUT
-    ]
+    """Return the options for a kind of task, in the order of the table."""
+    return [option for option in OPTIONS if option.name in OFFERED and option.kind in ("", kind)]
 
 
 def command(
