@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.dialects.arguments import checked, flag, milliseconds, number, schema, task_id, text, texts
+from errands.dialects.arguments import checked, milliseconds, schema, task_id, text, texts
 from errands.model.errors import BadValue
+from errands.ports.schema import flag, integer
 
 SCHEMA = schema(
     "name",
@@ -18,7 +19,7 @@ SCHEMA = schema(
     kind=text(enum=["a", "b"]),
     loud=flag(default=False),
     wait=milliseconds("how long", default=30_000),
-    count=number(minimum=1),
+    count=integer(minimum=1),
     id=task_id(),
     after=texts(),
 )
@@ -56,18 +57,18 @@ def test_a_wait_beyond_the_bounds_is_refused(wait: float) -> None:
     [
         ({}, "name is missing"),
         ({"name": None}, "name is missing"),
-        ({"name": 1}, "name must be a string"),
-        ({"name": "x" * 11}, "name is too long: 11 characters, and the most is 10; put it into a file"),
-        ({"name": "\ud800"}, "name must be a string in UTF-8, and has half a character"),
-        ({"name": "x", "kind": "c"}, "kind must be one of: a, b"),
-        ({"name": "x", "loud": "yes"}, "loud must be true or false"),
-        ({"name": "x", "count": 0}, "count must be at least 1"),
-        ({"name": "x", "count": 1.5}, "count must be a whole number"),
-        ({"name": "x", "after": "y"}, "after must be a list of strings"),
-        ({"name": "x", "after": ["y", 1]}, "after must be a list of strings"),
+        ({"name": 1}, "name must be text (got 1)"),
+        ({"name": "x" * 11}, "name must have at most 10 characters (got 11)"),
+        ({"name": "\ud800"}, r"name must be text in UTF-8 (got '\ud800')"),
+        ({"name": "x", "kind": "c"}, "kind must be one of: a, b (got 'c')"),
+        ({"name": "x", "loud": "yes"}, "loud must be true or false (got 'yes')"),
+        ({"name": "x", "count": 0}, "count must be at least 1 (got 0)"),
+        ({"name": "x", "count": 1.5}, "count must be a whole number (got 1.5)"),
+        ({"name": "x", "after": "y"}, "after must be a list (got 'y')"),
+        ({"name": "x", "after": ["y", 1]}, "entry 2 of after must be text (got 1)"),
         (
             {"name": "x", "laud": True},
-            "unknown argument 'laud' (did you mean loud?); there are: "
+            "unknown argument 'laud' (did you mean loud?); the arguments are: "
             "name, kind, loud, wait, count, id, after",
         ),
     ],

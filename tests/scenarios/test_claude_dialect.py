@@ -139,7 +139,7 @@ async def test_bash_and_task_wait_in_the_foreground_by_default(claude: Speaker) 
 @pytest.mark.parametrize("timeout", [-1, 600_001])
 async def test_bash_refuses_a_timeout_beyond_the_bounds(claude: Speaker, timeout: int) -> None:
     said = await claude.refused("Bash", command="true", timeout=timeout)
-    assert said == "Invalid arguments for Bash: timeout must be between 0 and 600000"
+    assert said == f"Invalid arguments for Bash: timeout must be between 0 and 600000 (got {timeout})"
     assert await claude.count() == 0
 
 
@@ -272,7 +272,7 @@ async def test_task_output_gives_up_after_its_timeout(claude: Speaker) -> None:
 @pytest.mark.parametrize("timeout", [-1, 600_001])
 async def test_task_output_refuses_a_timeout_beyond_the_bounds(claude: Speaker, timeout: int) -> None:
     said = await claude.refused("TaskOutput", task_id="x", timeout=timeout)
-    assert said == "Invalid arguments for TaskOutput: timeout must be between 0 and 600000"
+    assert said == f"Invalid arguments for TaskOutput: timeout must be between 0 and 600000 (got {timeout})"
 
 
 async def test_task_output_of_a_failed_command(claude: Speaker) -> None:
@@ -388,8 +388,11 @@ async def test_tasks_filtered_by_status_and_type(claude: Speaker) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"status": "failed"}, "status must be one of: pending, running, completed, error, cancelled"),
-        ({"type": "shell"}, "type must be one of: bash, agent, remote"),
+        (
+            {"status": "failed"},
+            "status must be one of: pending, running, completed, error, cancelled (got 'failed')",
+        ),
+        ({"type": "shell"}, "type must be one of: bash, agent, remote (got 'shell')"),
     ],
 )
 async def test_tasks_refuses_words_of_others(claude: Speaker, given: dict[str, str], said: str) -> None:

@@ -296,7 +296,7 @@ async def test_status_filter_refuses_words_of_others(co: Speaker) -> None:
     said = await co.refused("list_background_tasks", status_filter="error")
     assert said == (
         "Invalid arguments for list_background_tasks: "
-        "status_filter must be one of: pending, running, completed, failed, cancelled"
+        "status_filter must be one of: pending, running, completed, failed, cancelled (got 'error')"
     )
 
 

@@ -173,12 +173,22 @@ async def test_what_makes_no_sense_is_refused(egirl: Speaker, more: dict[str, An
     assert await egirl.count() == 0
 
 
-@pytest.mark.parametrize("config", ["{}", 17, ["path"], {"path": 17}, {"path": ["*"]}, {"path": {}}])
-async def test_event_config_is_an_object_of_strings(egirl: Speaker, config: Any) -> None:
+@pytest.mark.parametrize(
+    ("config", "wrong"),
+    [
+        ("{}", "event_config must be an object (got '{}')"),
+        (17, "event_config must be an object (got 17)"),
+        (["path"], "event_config must be an object (got ['path'])"),
+        ({"path": 17}, "path in event_config must be text (got 17)"),
+        ({"path": ["*"]}, "path in event_config must be text (got ['*'])"),
+        ({"path": {}}, "path in event_config must be text (got {})"),
+    ],
+)
+async def test_event_config_is_an_object_of_strings(egirl: Speaker, config: Any, wrong: str) -> None:
     said = await egirl.refused(
         "task_add", **{**WATCH_CI, "kind": "event", "event_source": "file", "event_config": config}
     )
-    assert said.startswith("Invalid arguments for task_add: event_config must be an object")
+    assert said == f"Invalid arguments for task_add: {wrong}"
 
 
 @pytest.mark.spec("N2")

@@ -197,7 +197,7 @@ async def test_run_does_not_wait_by_default(native: Speaker) -> None:
 async def test_no_wait_beyond_the_bounds(native: Speaker, tool: str, name: str, time: int) -> None:
     given = {"run": {"command": "true"}, "ask": {"prompt": "x"}, "wait": {"id": "x"}}[tool]
     said = await native.refused(tool, **given, **{name: time})
-    assert said == f"Invalid arguments for {tool}: {name} must be between 0 and 600000"
+    assert said == f"Invalid arguments for {tool}: {name} must be between 0 and 600000 (got {time})"
 
 
 # ask

@@ -193,7 +193,7 @@ async def test_background_output_gives_the_status_after_its_timeout(opencode: Sp
 async def test_timeout_is_refused_beyond_its_bounds(opencode: Speaker, tool: str, timeout: int) -> None:
     more = {"message": "x"} if tool == "background_resume" else {}
     said = await opencode.refused(tool, task_id="x", block=True, timeout=timeout, **more)
-    assert said == f"Invalid arguments for {tool}: timeout must be between 0 and 600000"
+    assert said == f"Invalid arguments for {tool}: timeout must be between 0 and 600000 (got {timeout})"
 
 
 @pytest.mark.parametrize("tool", ["background_output", "background_resume"])

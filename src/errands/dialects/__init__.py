@@ -27,6 +27,5 @@ def names() -> tuple[str, ...]:
 
 
 def named(name: str) -> Dialect:
-    """Return the dialect with this name."""
     dialect: Dialect = find(DIALECTS, BUILT_IN, name, noun="dialect", error=BadValue)()
     return dialect

@@ -11,20 +11,14 @@ from typing import Any
 
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME, TaskOption
+from errands.ports import schema as schemas
+from errands.ports.schema import Schema, integer
 from errands.text import did_you_mean
 
 LONGEST = 100_000  # characters of a prompt or a command; whatever is longer belongs into a file
 LONGEST_WAIT = 600_000  # milliseconds
 
 _NOTHING = (None, "")
-_TYPES: dict[str, tuple[Any, str]] = {
-    "string": ((str,), "a string"),
-    "boolean": ((bool,), "true or false"),
-    "integer": ((int, float), "a whole number"),
-    "number": ((int, float), "a number"),
-    "array": ((list, tuple), "a list of strings"),
-    "object": ((dict,), "an object whose values are strings"),
-}
 
 
 def offered(*names: str) -> dict[str, Any]:
@@ -37,7 +31,7 @@ def _offered(option: TaskOption) -> dict[str, Any]:
         case "tasks" | "names":
             return texts(option.tool)
         case "count":
-            return number(option.tool, minimum=option.least)
+            return integer(option.tool, minimum=option.least)
         case "variables" | "settings":
             return settings(option.tool)
         case "choice":
@@ -45,45 +39,30 @@ def _offered(option: TaskOption) -> dict[str, Any]:
     return text(option.tool, longest=option.longest)
 
 
-def schema(*required: str, **properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the schema of an object with these properties and no others."""
-    written: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**written, "required": list(required)} if required else written
+def schema(*required: str, **properties: Schema) -> Schema:
+    return schemas.thing(optional=tuple(name for name in properties if name not in required), **properties)
 
 
-def text(description: str = "", *, longest: int = LONGEST, **more: Any) -> dict[str, Any]:
-    return _property("string", description, maxLength=longest, **more)
+def text(description: str = "", *, longest: int = LONGEST, **more: Any) -> Schema:
+    return schemas.text(description, longest=longest, **more)
 
 
-def task_id(description: str = "") -> dict[str, Any]:
+def task_id(description: str = "") -> Schema:
     """An id has no bound: whatever cannot be one is simply not found."""
-    return _property("string", description)
+    return schemas.words(description)
 
 
-def flag(description: str = "", **more: Any) -> dict[str, Any]:
-    return _property("boolean", description, **more)
+def texts(description: str = "") -> Schema:
+    return schemas.listed(schemas.words(), description, most=1000)
 
 
-def number(description: str = "", **more: Any) -> dict[str, Any]:
-    return _property("integer", description, **more)
+def settings(description: str = "") -> Schema:
+    return schemas.mapped(schemas.text(longest=LONGEST), description, most=100)
 
 
-def texts(description: str = "") -> dict[str, Any]:
-    return _property("array", description, items={"type": "string"}, maxItems=1000)
-
-
-def settings(description: str = "") -> dict[str, Any]:
-    return _property("object", description, additionalProperties={"type": "string"}, maxProperties=100)
-
-
-def milliseconds(description: str, *, default: int) -> dict[str, Any]:
+def milliseconds(description: str, *, default: int) -> Schema:
     """A time to wait, within the bounds that every tool has."""
-    return _property("number", description, minimum=0, maximum=LONGEST_WAIT, default=default)
-
-
-def _property(kind: str, description: str, **more: Any) -> dict[str, Any]:
-    said = {"description": description} if description else {}
-    return {"type": kind, **said, **more}
+    return {**schemas.number(description), "minimum": 0, "maximum": LONGEST_WAIT, "default": default}
 
 
 def checked(parameters: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,60 +73,21 @@ def checked(parameters: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str
         if name not in properties:
             known = ", ".join(properties) or "none"
             raise BadValue(
-                f"unknown argument {name[:80]!r}{did_you_mean(name[:80], properties)}; there are: {known}"
+                f"unknown argument {name[:80]!r}{did_you_mean(name[:80], properties)}; "
+                f"the arguments are: {known}"
             )
     for name in parameters.get("required", ()):
         if name not in values:
             raise BadValue(f"{name} is missing")
     for name, value in values.items():
-        values[name] = _checked(name, value, properties[name])
+        values[name] = _converted(value, properties[name]["type"])
+        schemas.check(values[name], properties[name], name)
     defaults = {name: each["default"] for name, each in properties.items() if "default" in each}
     return {**defaults, **values}
 
 
-def _checked(name: str, value: Any, wanted: Mapping[str, Any]) -> Any:
-    kind = wanted["type"]
-    types, spoken = _TYPES[kind]
-    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise BadValue(f"{name} must be {spoken}")
-    if kind in ("integer", "number"):
-        return _amount(name, value, kind, wanted)
-    if kind == "array":
-        if len(value) > wanted["maxItems"] or not all(isinstance(each, str) for each in value):
-            raise BadValue(f"{name} must be {spoken}")
-        return tuple(value)
-    if kind == "object":
-        words = [*value, *value.values()]
-        if len(value) > wanted["maxProperties"] or not all(isinstance(each, str) for each in words):
-            raise BadValue(f"{name} must be {spoken}")
-        if any(len(each) > LONGEST for each in words) or not all(map(_is_whole, words)):
-            raise BadValue(f"{name} must be {spoken} in UTF-8, of {LONGEST:,} characters at most")
-        return dict(value)
-    longest = wanted.get("maxLength")
-    if longest is not None and len(value) > longest:
-        raise BadValue(
-            f"{name} is too long: {len(value):,} characters, and the most is {longest:,}; put it into a file"
-        )
-    if longest is not None and not _is_whole(value):
-        raise BadValue(f"{name} must be {spoken} in UTF-8, and has half a character")
-    if "enum" in wanted and value not in wanted["enum"]:
-        raise BadValue(f"{name} must be one of: {', '.join(wanted['enum'])}")
-    return value
-
-
-def _is_whole(value: Any) -> bool:
-    try:
-        str(value).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _amount(name: str, value: float, kind: str, wanted: Mapping[str, Any]) -> float:
-    if value != value or (kind == "integer" and value != value // 1):
-        raise BadValue(f"{name} must be {_TYPES[kind][1]}")
-    least, most = wanted.get("minimum"), wanted.get("maximum")
-    if (least is not None and value < least) or (most is not None and value > most):
-        bounds = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise BadValue(f"{name} must be {bounds}")
-    return int(value) if kind == "integer" else value
+def _converted(value: Any, kind: str) -> Any:
+    """Return a value as we pass it on; models write whole numbers as 3.0, too."""
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return tuple(value) if kind == "array" and isinstance(value, list) else value

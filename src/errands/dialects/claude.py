@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
+from errands.dialects.arguments import milliseconds, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
@@ -19,6 +19,7 @@ from errands.dialects.tool_context import ToolContext
 from errands.model.text.duration import spoken
 from errands.model.view import View, plain_value
 from errands.ports.dialect import Reply, Tool
+from errands.ports.schema import flag, integer
 from errands.text import pad
 
 LISTED = 50  # tasks in one list
@@ -48,7 +49,7 @@ class Claude(BaseDialect):
                 subagent_type=text("kind of subagent", longest=200),
                 run_in_background=flag(default=False),
                 fork=flag("begin with a copy of this conversation", default=False),
-                timeout=number("stop the subagent after this time, ms (default: never)", minimum=1),
+                timeout=integer("stop the subagent after this time, ms (default: never)", minimum=1),
                 **offered("allow", "allow_tools"),
             ),
         ),
@@ -245,7 +246,6 @@ class Claude(BaseDialect):
 
 
 def listed(view: View, now: datetime) -> str:
-    """Return a line of `/tasks`."""
     time = elapsed(view, now)
     words = pad(one_line(view.description, 30), 32)
     return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if time is None else spoken(time)}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from errands.dialects.arguments import flag, schema, task_id, text
+from errands.dialects.arguments import schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out
 from errands.dialects.completion import remarks, wake
 from errands.dialects.output_text import elapsed, one_line
@@ -16,6 +16,7 @@ from errands.model.approval import BY_JUDGE, BY_MODE
 from errands.model.text.duration import spoken
 from errands.model.view import View, as_json, plain_value
 from errands.ports.dialect import Reply, Tool
+from errands.ports.schema import flag
 from errands.text import clip, pad
 
 LISTED = 50  # tasks in one list

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.dialects.arguments import number, offered, schema, settings, task_id, text
+from errands.dialects.arguments import offered, schema, settings, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake
 from errands.dialects.egirl_words import KINDS, drafted, facts, listed
@@ -15,6 +15,7 @@ from errands.model.errors import BadValue
 from errands.model.notices.notice import POLICIES
 from errands.model.view import View
 from errands.ports.dialect import Reply, Tool
+from errands.ports.schema import integer
 
 LISTED = 20  # tasks in one list, as many as may be active
 RESULT = 500  # characters of each result in a list
@@ -33,7 +34,7 @@ _NEW = {
         '"git rev-parse HEAD"} of a command whose result is watched'
     ),
     "notify": text("when to report", longest=20, enum=list(POLICIES), default="on_change"),
-    "max_runs": number("end the task after this many runs (default: never)", minimum=1),
+    "max_runs": integer("end the task after this many runs (default: never)", minimum=1),
     "channel": text("where to report: discord or cli (default: this conversation)", longest=100),
     "channel_target": text("channel or user id, or stdout", longest=1000),
     **offered("timeout", "allow", "allow_tools"),
@@ -142,7 +143,7 @@ class Egirl(BaseDialect):
             raise BadValue(f"Task {view.id} is proposed. {approval(view)}")
         if view.is_live:
             waits = "is running already" if view.latest.state == "running" else "waits for its turn already"
-            raise BadValue(f"Task {view.id} {waits}; its end is all there is to wait for.")
+            raise BadValue(f"Task {view.id} {waits}; just wait until it ends.")
         if view.standing is not None and not view.is_open:
             raise BadValue(f"Task {view.id} is {egirl(view)}, and will not run again. Add a new one.")
         run = context.engine.restart if view.standing is None else context.engine.fire

@@ -103,7 +103,6 @@ def kind(view: View) -> Kind:
 
 
 def listed(view: View) -> str:
-    """Return a line of the list."""
     ran = egirl_run(view.latest.state)
     rule = f", {one_line(view.standing.rule, 80)}" if view.standing is not None else ""
     last = f", last run: {ran}" if ran else ""

@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
-from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
+from errands.dialects.arguments import milliseconds, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, remarks, wake
 from errands.dialects.output_text import bounded, elapsed, one_line, paged, summary
@@ -16,6 +16,7 @@ from errands.model.states import ENDED, OPEN, STANDING, predicate
 from errands.model.text.duration import spoken as spoken_duration
 from errands.model.view import View, as_json
 from errands.ports.dialect import Reply, Tool
+from errands.ports.schema import flag, integer
 
 LISTED = 50  # tasks in one list
 _NOTHING: tuple[Any, ...] = (None, "", [])
@@ -90,7 +91,9 @@ class Native(BaseDialect):
             description="Read what a task printed, or an agent's answer. A long one comes in pages: continue "
             'at the offset that the reply names. Example: {"id": "tests-7k2m4x"}',
             parameters=schema(
-                "id", id=task_id(_ID), offset=number("byte to begin at; leave out for an overview", minimum=0)
+                "id",
+                id=task_id(_ID),
+                offset=integer("byte to begin at; without it, an overview", minimum=0),
             ),
             reads_only=True,
         ),
@@ -302,7 +305,6 @@ def _place(view: View, action: str) -> str:
 
 
 def listed(view: View, now: datetime) -> str:
-    """Return a task in one line."""
     run = view.latest
     words = [view.id, view.marks, _state_word(view)]
     if view.standing is not None:

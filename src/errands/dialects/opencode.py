@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
+from errands.dialects.arguments import milliseconds, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake
 from errands.dialects.output_text import elapsed, error_text, one_line
@@ -18,6 +18,7 @@ from errands.model.errors import NotResumable
 from errands.model.text.duration import spoken
 from errands.model.view import View
 from errands.ports.dialect import Reply, Tool
+from errands.ports.schema import flag, integer
 
 LISTED = 50  # tasks in one list
 NOTHING = "No background tasks found"
@@ -47,7 +48,7 @@ class OpenCode(BaseDialect):
                 agent=text("which agent (default: general, or the configured one)", longest=200),
                 fork=flag("start with a copy of this conversation", default=False),
                 resume=task_id("completed task to continue; then give only this and prompt"),
-                timeout=number("stop the agent after this time, ms (default: never)", minimum=1),
+                timeout=integer("stop the agent after this time, ms (default: never)", minimum=1),
                 **offered("allow", "allow_tools"),
             ),
         ),
@@ -61,7 +62,7 @@ class OpenCode(BaseDialect):
                 command=text("shell line"),
                 description=text("short description of the task", longest=1000),
                 workdir=text("where to run it (default: the project)", longest=4096),
-                timeout=number("stop it after this time, ms (default: never)", minimum=1),
+                timeout=integer("stop it after this time, ms (default: never)", minimum=1),
             ),
             may_need_approval=True,
         ),
@@ -291,7 +292,6 @@ def _times(context: ToolContext, view: View) -> list[str]:
 
 
 def listed(view: View) -> str:
-    """Return a line of the list."""
     return f"{_name(view)} - {opencode(view)}{_waits(view)} - {one_line(view.description, 80)}"
 
 

@@ -13,7 +13,6 @@ CLAUDE = ("pending", "running", "completed", "error", "cancelled")
 CLAUDE_TYPES = ("bash", "agent", "remote")
 CO = ("pending", "running", "completed", "failed", "cancelled")
 EGIRL = ("proposed", "active", "paused", "done", "failed")
-EGIRL_RUN = ("running", "success", "failure", "skipped")
 
 ICONS = {
     "running": "⏳",

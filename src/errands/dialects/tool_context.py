@@ -133,7 +133,7 @@ class ToolContext:
         if own and (name or GENERAL) in own:
             return own[name or GENERAL], ""
         if own and name is not None and not self.engine.knows_agent(name):
-            raise BadValue(f"Unknown agent {one_line(name, 80)!r}; the known ones: {', '.join(own)}")
+            raise BadValue(f"Unknown agent {one_line(name, 80)!r}; known: {', '.join(own)}")
         if name is None or self.engine.knows_agent(name):
             return name, ""
         if self.caller.subagents_of:

@@ -108,14 +108,14 @@ def test_every_operation_is_served_with_its_methods_and_no_others(web: WebServer
 
 
 REFUSED: tuple[tuple[str, str, Any, str], ...] = (
-    ("GET", "/api/tasks?limit=0", None, "limit must be at least 1 and at most 500 (got 0)"),
+    ("GET", "/api/tasks?limit=0", None, "limit must be between 1 and 500 (got 0)"),
     ("GET", "/api/tasks?limit=x", None, "limit must be a whole number (got 'x')"),
     ("GET", "/api/tasks?limt=5", None, "unknown parameter 'limt' (did you mean limit?)"),
     ("GET", "/api/tasks?limit=5&limit=6", None, "limit is given twice; give it once"),
     ("GET", "/api/tasks?state=runing", None, "unknown state 'runing' (did you mean running?)"),
     ("GET", "/api/tasks?since=yesterday", None, "since must be a time such as"),
     ("GET", "/api/tasks?commands=1", None, "commands must be true or false (got '1')"),
-    ("GET", "/api/timeline?group=x", None, "group must be one of lane, name, batch (got 'x')"),
+    ("GET", "/api/timeline?group=x", None, "group must be one of: lane, name, batch (got 'x')"),
     ("POST", "/api/tasks", [], "the body must be an object (got [])"),
     ("POST", "/api/tasks", {}, "there is nothing to run; send a command or a prompt"),
     ("POST", "/api/tasks", {"comand": "true"}, "the body has no 'comand' (did you mean command?)"),

@@ -208,17 +208,13 @@ def _json(facts: Any, status: int) -> Response:
     return Response(content, status_code=status, media_type="application/json")
 
 
-async def _run(app: App, scope: Scope, receive: Receive, send: Send) -> None:
-    await app(scope, receive, send)
-
-
 @asynccontextmanager
 async def _started(app: App) -> AsyncIterator[None]:
     """Let an application start as its server would, and shut it down at the end."""
     incoming: asyncio.Queue[Any] = asyncio.Queue()
     outgoing: asyncio.Queue[Any] = asyncio.Queue()
     scope = {"type": "lifespan", "asgi": {"version": "3.0"}}
-    task = asyncio.create_task(_run(app, scope, incoming.get, outgoing.put))
+    task = asyncio.ensure_future(app(scope, incoming.get, outgoing.put))
     await incoming.put({"type": "lifespan.startup"})
     started = await outgoing.get()
     if started["type"] != "lifespan.startup.complete":

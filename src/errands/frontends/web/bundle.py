@@ -1,7 +1,7 @@
 """The bundle: the modules of the page joined into one script, and its style sheets into one.
 
 A browser would ask for forty modules one after the other, as each names the next, and each would be
-compressed alone: one script is there sooner and takes a third less on the way. Comments on lines of their own
+compressed alone: one script arrives sooner and is a third smaller. Comments on lines of their own
 are left out; else the modules stay as they are written. A form of `import` or `export` that is not joined
 here is refused, so that a test finds it.
 """

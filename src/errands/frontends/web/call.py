@@ -34,7 +34,7 @@ class Finding(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What the server gets from the program that starts it: the ways to what frontends cannot reach."""
+    """What the program that starts the server provides, because frontends cannot import it."""
 
     open_engine: Callable[[], Engine]
     examine: Callable[[], Iterable[tuple[str, Finding]]]

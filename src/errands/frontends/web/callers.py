@@ -89,7 +89,6 @@ class Callers:
         return self._caller("program" if session is None else "person", session, key, scope)
 
     def stranger(self, scope: Scope) -> Caller:
-        """Return a caller of an operation that needs no key."""
         return self._caller("person", None, "", scope)
 
     def is_signed_in(self, caller: Caller) -> bool:

@@ -1,4 +1,4 @@
-"""The guard: what every request must keep before anything looks at it, and what every answer carries.
+"""The guard: the checks that every request passes first, and the headers of every answer.
 
 Another page in the same browser, another host name that leads here, and another server on this machine are
 kept out by what browsers say about a request; scripts of others by the policy that the page is sent with.
@@ -118,7 +118,7 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise RefusalError(400, "the client left before it had sent its request")
+                        raise RefusalError(400, "the client disconnected before its request was complete")
                     pieces.append(message.get("body", b""))
                     size += len(pieces[-1])
                     if size > largest:

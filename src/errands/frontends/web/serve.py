@@ -58,7 +58,7 @@ class Place:
 
 
 def place_of(text: str | None, settings: Web) -> Place:
-    """Return where to listen; anywhere but on this machine alone needs TLS, or a proxy that has it."""
+    """Return where to listen; an address that other machines can reach needs TLS."""
     host, port = address(settings.address if text is None else text, DEFAULT)
     if bool(settings.cert) != bool(settings.cert_key):
         raise BadValue("web.cert and web.cert_key belong together; set both, or neither")

@@ -126,7 +126,7 @@ class Signing:
         return key, session
 
     def session(self, key: str) -> WebSession | None:
-        """Return the session of a key, and note that it was used; None if there is none any more."""
+        """Return the session of a key, and note that it was used; None if it has ended."""
         path = f"{self._sessions}/{_digest(key)}"
         found = _read(path)
         if found is None:
@@ -145,7 +145,7 @@ class Signing:
         return found
 
     def sessions(self) -> list[WebSession]:
-        """List the signed-in browsers, the one that was used last first."""
+        """List the signed-in browsers, the most recently used first."""
         return [each for _, each in self._all()]
 
     def end(self, session_id: str) -> WebSession:

@@ -1,7 +1,7 @@
 """The stream of changes: one listener of the engine's hub for all pages, and a bounded queue for each.
 
 The latest events are kept for a moment, so that a page that comes back, or another tab that takes its place,
-goes on where it was: twelve tabs that read everything again would hold up the stream itself (525 ms instead
+continues where it was: twelve tabs that read everything again would hold up the stream itself (525 ms instead
 of 35). A page that reads too slowly loses events and gets `again`: read all that is shown.
 """
 
@@ -95,7 +95,7 @@ class Streams:
         self._engine = engine
         self._engines = engines
         self._threads = threads
-        self._is_signed_in = is_signed_in
+        self.is_signed_in = is_signed_in
         self._open: set[_Stream] = set()
         self._pump: asyncio.Task[None] | None = None
         self._recent = _Recent()
@@ -156,9 +156,6 @@ class Streams:
         self._stop()
         for each in list(self._open):
             each.end()
-
-    def is_allowed(self, caller: Caller) -> bool:
-        return self._is_signed_in(caller)
 
     async def read_output(self, reader: OutputReader, *, flush: bool) -> dict[str, Any] | None:
         found: dict[str, Any] | None = await self._read(lambda engine: reader.next(engine, flush=flush))
@@ -268,7 +265,7 @@ class _Stream:
             yield event("hello", hello, last if missed is None else "")
             for frame in missed or ():
                 yield frame
-            while not self._is_over and self._streams.is_allowed(self._caller):
+            while not self._is_over and self._streams.is_signed_in(self._caller):
                 while self._frames:
                     frame = self._frames.popleft()
                     self._size -= len(frame)

@@ -49,7 +49,7 @@ def retry_notices(call: Call) -> Answer:
     waiting = [each for each in inbox.undelivered() if each.state == "waiting"]
     known = {each.id: each for each in [*inbox.undelivered(given_up=True), *waiting]}
     if ids is not None and (missing := next((each for each in ids if each not in known), None)):
-        raise NotFound(f"unknown undelivered notice {missing}")
+        raise NotFound(f"there is no undelivered notice {missing}")
     chosen = list(known.values()) if ids is None else [known[each] for each in ids]
     again = inbox.retry(chosen, everything=ids is None)
     return done(f"{plural(len(again), 'notice')} will be sent again")
@@ -86,7 +86,7 @@ def try_channel(call: Call) -> Answer:
     found = addresses(draft, call.services.environ, config, call.session_owner)
     address = next((each for each in found if each.channel != "inbox"), None)
     if address is None:
-        raise BadValue(f"{name} is an inbox; it is on this page")
+        raise BadValue(f"{name} is an inbox, which needs no test; this page shows what is in it")
     call.services.send_trial(address, config)
     return done(f"sent a message to {line(str(address))}")
 

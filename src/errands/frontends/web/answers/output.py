@@ -50,7 +50,6 @@ def window(engine: Engine, mask: Mask, run_id: str, piece: Piece) -> dict[str, A
 
 
 def end_of(engine: Engine, run_id: str) -> int:
-    """Return how many bytes a run has printed so far."""
     return engine.tail(run_id, 1).next_offset
 
 

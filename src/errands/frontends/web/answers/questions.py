@@ -16,6 +16,7 @@ from errands.model.text.answers import Answer as AnswerToQuestion
 from errands.model.text.answers import answer_word, reach
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
+from errands.model.verdict import Reason
 from errands.model.view import View, plain_value
 from errands.text.question import visible as spelled
 
@@ -68,7 +69,7 @@ def _question(call: Call, task_id: str, *, is_person: bool) -> dict[str, Any] | 
         "run": asked.run,
         "row": Rows(engine).one(view),
         "facts": facts,
-        "reasons": [_reason(each) for each in asked.reasons],
+        "reasons": [reason_json(each) for each in asked.reasons],
         "answers": [
             {
                 "name": each.name,
@@ -115,7 +116,7 @@ def _hidden(value: str, mask: Mask | None) -> str:
     return text if mask is None else mask.text(text)
 
 
-def _reason(reason: Any) -> dict[str, Any]:
+def reason_json(reason: Reason) -> dict[str, Any]:
     return {"text": spelled(Mask({}).text(reason.text)), "undo": reason.undo, "kind": line(reason.kind)}
 
 
@@ -179,7 +180,7 @@ def _entry(entry: AuditEntry) -> dict[str, Any]:
         cwd=line(entry.cwd),
         answered_at=plain_value(asked.at),
         note=mask.text(line(asked.note)),
-        reasons=[_reason(each) for each in asked.reasons],
+        reasons=[reason_json(each) for each in asked.reasons],
         gone=entry.is_gone,
         said={"outcome": mask.text(line(f"{outcome}: {more}" if outcome and more else outcome))},
     )

@@ -1,4 +1,4 @@
-"""Rows: tasks as lists show them, in the words of the command line; and what is counted beside them."""
+"""Rows: tasks as lists show them, in the words of the command line; and the counts beside them."""
 
 from __future__ import annotations
 
@@ -66,11 +66,9 @@ class Rows:
         return self._text(view, said.strip(), longest=longest)
 
     def result(self, view: View, run: RunView) -> str:
-        """Return how a run ended."""
         return self._text(view, result(run), longest=400)
 
     def ending(self, view: View) -> str:
-        """Return a task and its state in a line."""
         return self._text(view, ending_line(view, LOOK, at=self._now), longest=400)
 
     def _text(self, view: View, text: str, *, longest: int = LONGEST) -> str:

@@ -22,14 +22,12 @@ _MOST_OF_A_MONTH = 50_000
 
 
 def slot_json(slot: Slot, states: dict[int, str]) -> dict[str, Any]:
-    """Return a record of slots, with how its run ended."""
     return shaped("Slot", slot, state=None if slot.run is None else states.get(slot.run))
 
 
 def schedule_of(
     engine: Engine, rows: Rows, view: View, slots: Sequence[Slot] | None = None
 ) -> dict[str, Any]:
-    """Return the schedule of a recurring task."""
     standing = view.standing
     assert standing is not None
     found = engine.schedules.ledger(view.id, _STREAK) if slots is None else slots

@@ -6,6 +6,7 @@ import os
 from datetime import datetime
 from typing import Any
 
+from errands.frontends.web.answers.questions import reason_json
 from errands.frontends.web.answers.rows import changed
 from errands.frontends.web.api.bodies import FORM
 from errands.frontends.web.api.shapes import shaped
@@ -19,7 +20,6 @@ from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
 from errands.model.verdict import MEANINGS, Judgement
 from errands.model.view import plain_value
-from errands.text.question import visible as spelled
 
 
 def _draft(call: Call, body: Any) -> Draft:
@@ -53,15 +53,11 @@ def judge(call: Call) -> Answer:
     times: list[datetime] = []
     if any((draft.every, draft.cron, draft.at)):
         _, times = call.engine.schedules.preview(draft)
-    mask = Mask({})
     starts, meaning = _meaning(call, draft, found)
     return {
         "verdict": found.verdict,
         "starts": starts,
-        "reasons": [
-            {"text": spelled(mask.text(each.text)), "undo": each.undo, "kind": line(each.kind)}
-            for each in found.reasons
-        ],
+        "reasons": [reason_json(each) for each in found.reasons],
         "next_runs": [plain_value(each) for each in times],
         "said": {"text": meaning},
     }

@@ -8,7 +8,6 @@ from typing import Any
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.rows import Rows, changed, done
 from errands.frontends.web.answers.task_page import task
-from errands.frontends.web.api.schema import moment
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.frontends.web.guard import RefusalError
@@ -17,6 +16,7 @@ from errands.model.states import ENDED, SIGNS
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_value
 from errands.ports.fleet.placement import read as placement_of
+from errands.ports.schema import moment
 from errands.ports.store import MOST_IDS, Query
 from errands.ports.store.reports import TaskRow
 from errands.text import did_you_mean, plural
@@ -29,7 +29,6 @@ _STORED = {"held": "pending", "cancelling": "running"}
 
 
 def query_of(engine: Engine, filters: Any, **more: Any) -> Query:
-    """Return the query of a list's filters."""
     states = [each for each in (filters.get("state") or "").split(",") if each]
     for each in states:
         if each not in SIGNS:
@@ -110,7 +109,7 @@ def _waits(engine: Engine, ids: list[str]) -> dict[str, str]:
 
 
 def _where(engine: Engine, row: TaskRow) -> str | None:
-    """Return the host that has a running run, empty if none has it yet; None if that is not the question."""
+    """Return the host of a running run, empty if none has taken it yet; None if it is not running."""
     if row.state != "running":
         return None
     placement = placement_of(engine.home.run(f"{row.id}.{row.run}"))
@@ -159,7 +158,7 @@ def trace(call: Call) -> Answer:
                 each,
                 id=each.place.span_id,
                 parent=each.parent_id,
-                task=_text_or_none(each.attributes.get("task.id")),
+                task=each.attributes.get("task.id"),
                 attributes={
                     line(name): line(value) if isinstance(value, str) else value
                     for name, value in each.attributes.items()
@@ -168,10 +167,6 @@ def trace(call: Call) -> Answer:
             for each in spans
         ]
     }
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 # Verbs.

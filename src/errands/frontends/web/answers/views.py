@@ -9,12 +9,12 @@ from typing import Any
 from errands.engine.engine import Engine
 from errands.frontends.web.answers.output import cause
 from errands.frontends.web.answers.rows import Rows, counts, daemon_facts, lanes
-from errands.frontends.web.api.schema import moment
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_value
+from errands.ports.schema import moment
 from errands.ports.store import Query
 from errands.text import plural
 
@@ -62,7 +62,7 @@ def overview(call: Call) -> Answer:
 
 
 def _ended(engine: Engine, state: str, *, since: datetime) -> list[View]:
-    """Return the tasks that ended so since a time, what ended last first."""
+    """Return the tasks that ended in a state since a time, the latest first."""
     found = engine.list(Query(states=(state,), since=since, limit=_MOST, with_commands=False))
     return sorted(found, key=lambda view: view.latest.completed_at or view.updated_at, reverse=True)
 
@@ -172,10 +172,6 @@ def agents(call: Call) -> Answer:
     }
 
 
-def lane_list(call: Call) -> Answer:
-    return lanes(call.engine)
-
-
 def set_lane(call: Call) -> Answer:
     call.engine.queue.set_lane(call.values["lane"], call.body["width"], by=call.caller.name)
     return lanes(call.engine)
@@ -186,6 +182,6 @@ ANSWERS: dict[str, Handler] = {
     "timeline": timeline,
     "figures": figures,
     "agents": agents,
-    "lanes": lane_list,
+    "lanes": lambda call: lanes(call.engine),
     "set-lane": set_lane,
 }

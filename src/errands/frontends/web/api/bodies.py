@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from errands.frontends.web.api.schema import (
+from errands.model.options.table import OPTIONS
+from errands.model.states import SIGNS
+from errands.ports.schema import (
     Schema,
     choice,
     flag,
@@ -14,8 +16,6 @@ from errands.frontends.web.api.schema import (
     thing,
     time,
 )
-from errands.model.options.table import OPTIONS
-from errands.model.states import SIGNS
 
 MOST_ROWS = 500
 MOST_LIGHT_ROWS = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.web.api.bodies import MOST_LOGS
 from errands.frontends.web.api.operation import NOTHING, Operation, in_query
-from errands.frontends.web.api.schema import text
+from errands.ports.schema import text
 
 INSTALLATION: tuple[Operation, ...] = (
     Operation(

@@ -7,9 +7,9 @@ from typing import Any
 from errands import __version__
 from errands.frontends.web.api.operation import Operation, Parameter
 from errands.frontends.web.api.operations import OPERATIONS
-from errands.frontends.web.api.schema import ref
 from errands.frontends.web.api.shapes import SHAPES
 from errands.frontends.web.api.view_shapes import FRAMES
+from errands.ports.schema import ref
 
 # What every request can be refused with: see `guard.py`.
 _ALWAYS = {
@@ -31,7 +31,6 @@ _SOMETIMES = {
 
 
 def document(url: str) -> dict[str, Any]:
-    """Return the whole document for a server at this URL."""
     paths: dict[str, dict[str, Any]] = {}
     for each in OPERATIONS:
         paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)

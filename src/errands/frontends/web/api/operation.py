@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from errands.frontends.web.api.schema import Schema, thing
+from errands.ports.schema import Schema, thing
 
 Needs = Literal["nothing", "key", "person"]
 NOTHING = thing("Nothing: an empty object.")

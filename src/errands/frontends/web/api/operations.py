@@ -17,7 +17,7 @@ from errands.frontends.web.api.bodies import (
 )
 from errands.frontends.web.api.installation_operations import INSTALLATION
 from errands.frontends.web.api.operation import NOTHING, Needs, Operation, Parameter, in_path, in_query
-from errands.frontends.web.api.schema import (
+from errands.ports.schema import (
     Schema,
     choice,
     flag,
@@ -286,8 +286,8 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="batch", method="POST", path="/api/batch",
-        summary="do the same to many tasks: those named, or all that match; refused if their number is not "
-        "the expected one any more",
+        summary="do the same to many tasks: those named, or all that match; refused if their number is no "
+        "longer the expected one",
         verb="Reports.rows",
         body=thing(
             optional=("ids", "query"),

@@ -9,9 +9,9 @@ from typing import Any
 
 from errands.frontends.web.api.operation import Operation
 from errands.frontends.web.api.operations import OPERATIONS
-from errands.frontends.web.api.schema import Schema
 from errands.frontends.web.api.shapes import SHAPES
 from errands.frontends.web.api.view_shapes import FRAMES
+from errands.ports.schema import Schema
 
 _INTRODUCTION = """\
 # The web API
@@ -46,7 +46,6 @@ kept, and for 15 seconds when nothing reads them.
 
 
 def reference() -> str:
-    """Return the whole page."""
     return "\n".join(
         [
             _INTRODUCTION,

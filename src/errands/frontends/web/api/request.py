@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from errands.frontends.web.api.operation import Operation, Parameter
-from errands.frontends.web.api.schema import check, shown
 from errands.frontends.web.guard import RefusalError
 from errands.model.errors import BadValue
+from errands.ports.schema import check, shown
 from errands.text import did_you_mean
 
 _MOST_PARAMETERS = 50

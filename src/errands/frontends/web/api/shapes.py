@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.frontends.web.api.schema import (
+from errands.frontends.web.api.view_shapes import STATE, TASK_ID, VIEW_SHAPES
+from errands.model.text.sanitise import line
+from errands.model.view import plain_value
+from errands.ports.schema import (
     Schema,
     choice,
     flag,
@@ -23,9 +26,6 @@ from errands.frontends.web.api.schema import (
     time,
     words,
 )
-from errands.frontends.web.api.view_shapes import STATE, TASK_ID, VIEW_SHAPES
-from errands.model.text.sanitise import line
-from errands.model.view import plain_value
 
 VERBS = (
     *("cancel", "stop", "restart", "resume", "pause", "unpause", "hold", "release", "move", "fire", "send"),
@@ -231,7 +231,7 @@ SHAPES: dict[str, Schema] = {
         row=ref("Row"),
         facts=listed(ref("Fact"), "every character that could hide or mislead is spelled out"),
         reasons=listed(ref("Reason")),
-        answers=listed(ref("Answer"), "the yes that reaches the least first, the no last"),
+        answers=listed(ref("Answer"), "the narrowest yes first, the no last"),
         lasting=flag("whether it cannot be undone: ask for a typed yes"),
         asked_at=time(),
         expires_at=time(),

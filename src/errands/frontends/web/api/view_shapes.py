@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from errands.frontends.web.api.schema import (
+from errands.model.states import SIGNS
+from errands.ports.schema import (
     Schema,
     choice,
     flag,
@@ -16,7 +17,6 @@ from errands.frontends.web.api.schema import (
     time,
     words,
 )
-from errands.model.states import SIGNS
 
 STATE = choice(tuple(SIGNS), "the state, in one word")
 TASK_ID = words("the task")
@@ -256,7 +256,7 @@ VIEW_SHAPES: dict[str, Schema] = {
         seen_at=time(),
         current=flag("whether it is the one that asks"),
     ),
-    "Sessions": thing(sessions=listed(ref("Session"), "the one that was used last first")),
+    "Sessions": thing(sessions=listed(ref("Session"), "the most recently used first")),
     "SignedIn": thing(
         key=words("send it as `Authorization: Bearer KEY`; it is shown once"),
         session=ref("Session"),

@@ -16,7 +16,7 @@ export function Ask({ number, me }) {
     <${Asked} asked=${asked}>${(data) =>
       data.open
         ? html`<${Question} alone=${true} question=${data.open} me=${me} onAnswered=${asked.reload} />`
-        : html`<section class="answered"><p>${data.said.state || "This question is not open any more."}</p>
+        : html`<section class="answered"><p>${data.said.state || "This question is no longer open."}</p>
           <p><${TaskLink} id=${data.task}>See what ${data.task} does now<//></p>
           ${next && html`<p><${Link} class="button" to=${`/ask/${next.id}`}>The next question<//></p>`}</section>`}
     <//>

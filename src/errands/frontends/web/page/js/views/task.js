@@ -37,7 +37,7 @@ function Questions({ task, me, onAnswered }) {
   const ids = new Set([task.row.id, ...task.proposals.map((row) => row.id)]);
   return html`<${Asked} asked=${asked}>${(data) => {
     const mine = data.questions.filter((each) => ids.has(each.task));
-    if (!mine.length) return html`<${Empty}>Nothing is asked any more.<//>`;
+    if (!mine.length) return html`<${Empty}>Nothing is waiting for an answer.<//>`;
     return mine.map(
       (each) =>
         html`<${Question} key=${each.id} alone=${mine.length === 1} question=${each} me=${me} title=${each.task !== task.row.id} onAnswered=${() => {

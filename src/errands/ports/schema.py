@@ -1,12 +1,12 @@
 """JSON Schema in few words, and the check of a value against it.
 
-The same schema validates a request, is published in OpenAPI, and is printed in the reference.
+The same schema describes a tool to a model, or a request in OpenAPI and in the reference, and validates it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -115,7 +115,7 @@ def check(value: Any, schema: Mapping[str, Any], name: str) -> None:
     if kind == "null":
         return
     if value not in schema.get("enum", (value,)):
-        raise BadValue(f"{name} must be one of {', '.join(schema['enum'])} (got {shown(value)})")
+        raise BadValue(f"{name} must be one of: {', '.join(schema['enum'])} (got {shown(value)})")
     if kind in _CHECKS:
         _CHECKS[kind](value, schema, name)
 
@@ -143,14 +143,20 @@ def _check_text(value: str, schema: Mapping[str, Any], name: str) -> None:
         least, most = schema.get("minLength", 0), schema.get("maxLength")
         limit = f"at most {most:,}" if most is not None and len(value) > most else f"at least {least}"
         raise BadValue(f"{name} must have {limit} characters (got {len(value):,})")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadValue(f"{name} must be text in UTF-8 (got {shown(value)})") from None
+    if "maxLength" in schema and not is_utf8(value):  # others are ids, which are not found then
+        raise BadValue(f"{name} must be text in UTF-8 (got {shown(value)})")
     if "pattern" in schema and not re.search(schema["pattern"], value):
         raise BadValue(f"{name} must match {schema['pattern']} (got {shown(value)})")
     if schema.get("format") == "date-time":
         moment(value, name)
+
+
+def is_utf8(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def moment(value: str, name: str) -> datetime:
@@ -166,13 +172,14 @@ def moment(value: str, name: str) -> datetime:
 
 def _check_number(value: float, schema: Mapping[str, Any], name: str) -> None:
     least, most = schema.get("minimum"), schema.get("maximum")
-    if (least is not None and value < least) or (most is not None and value > most):
-        limits = [f"at least {least}"] if least is not None else []
-        limits += [f"at most {most}"] if most is not None else []
-        raise BadValue(f"{name} must be {' and '.join(limits)} (got {shown(value)})")
+    if not (least is None or value >= least) or not (most is None or value <= most):  # NaN is neither
+        limit = f"at least {least}" if most is None else f"at most {most}"
+        if least is not None and most is not None:
+            limit = f"between {least} and {most}"
+        raise BadValue(f"{name} must be {limit} (got {shown(value)})")
 
 
-def _check_list(value: list[Any], schema: Mapping[str, Any], name: str) -> None:
+def _check_list(value: Sequence[Any], schema: Mapping[str, Any], name: str) -> None:
     least, most = schema.get("minItems", 0), schema.get("maxItems")
     if len(value) < least or (most is not None and len(value) > most):
         limit = f"at most {most}" if most is not None and len(value) > most else f"at least {least}"
@@ -208,7 +215,7 @@ _TYPES: dict[str, Any] = {
     "integer": int,
     "number": (int, float),
     "boolean": bool,
-    "array": list,
+    "array": (list, tuple),
     "object": dict,
     "null": type(None),
 }
