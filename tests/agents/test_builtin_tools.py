@@ -122,7 +122,7 @@ async def test_no_approval_is_requested_for_a_file_that_cannot_be_written(on: St
 @pytest.mark.spec("R4")
 async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: Stage) -> None:
     await on.ask(call("memory_set", name="pipeline", value="green"), call("memory_get", name="weather"))
-    assert on.results()[-1] == error("Nothing is remembered as 'weather'. There is: pipeline")
+    assert on.results()[-1] == error("Nothing is remembered as 'weather'. Known names: pipeline")
 
     agent = on.agent()
     other = RecordingContext(on.folder / "other", spec=on.context.spec, session="task:other-333333")
@@ -134,7 +134,7 @@ async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: 
     on.project = on.folder / "elsewhere"
     on.sit_down(number=2)
     await on.ask(call("memory_get", name="pipeline"))
-    assert on.results()[-1] == error("Nothing is remembered as 'pipeline'. There is: nothing")
+    assert on.results()[-1] == error("Nothing is remembered as 'pipeline'. Known names: nothing")
 
 
 @pytest.mark.spec("R4")

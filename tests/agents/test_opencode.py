@@ -26,7 +26,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "wants a password"),
+        (b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "requires a password"),
         (b"HTTP/1.1 400 Bad\r\nContent-Length: 4\r\n\r\nno!!", "refuses POST /session: 400 no!!"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "is not JSON"),
     ],

@@ -85,7 +85,7 @@ async def test_apprise_delivers_to_a_real_service(phone: AppriseChannel, receive
 @pytest.mark.fault("F45")
 async def test_what_a_service_does_not_take_is_tried_again(phone: AppriseChannel, receiver: Receiver) -> None:
     receiver.moods = [500]
-    with pytest.raises(ChannelError, match="did not take it") as caught:
+    with pytest.raises(ChannelError, match="did not accept it") as caught:
         await phone.deliver(delivery("phone"))
     assert type(caught.value) is ChannelError
 

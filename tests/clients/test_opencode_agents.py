@@ -96,7 +96,7 @@ def test_the_agent_is_the_named_one_with_its_own_rights(
 def test_an_agent_that_opencode_does_not_have_is_refused_with_those_that_it_has(session: Session) -> None:
     (reply,) = session.prompts(calling("background_task", prompt="SAY hello", agent="nobody"))
 
-    assert reply == "Unknown agent 'nobody'; the known ones: build, explore, general, plan"
+    assert reply == "Unknown agent 'nobody'; known: build, explore, general, plan"
 
 
 @pytest.mark.spec("X1", "L2")

@@ -39,7 +39,7 @@ class AppriseChannel(BlockingChannel):
     def _deliver(self, delivery: Delivery) -> None:
         target = delivery.address.target
         if target not in self._targets:
-            raise Refused(f"[channels.{self._name}.targets] has no {target!r} any more")
+            raise Refused(f"[channels.{self._name}.targets] no longer has {target!r}")
         service = apprise.Apprise()
         if not service.add(url_of(self._targets[target])):
             raise Refused(
@@ -60,7 +60,7 @@ class AppriseChannel(BlockingChannel):
         if broken and not any(words in broken for words in _UNSENT):
             raise Unacknowledged("the connection broke after the message was sent")
         said = " ".join(line.removeprefix(_WARNING) for line in lines if line.startswith(_WARNING))
-        raise ChannelError(f"the service did not take it: {said[-300:] or 'it does not say why'}")
+        raise ChannelError(f"the service did not accept it: {said[-300:] or 'it does not say why'}")
 
 
 def url_of(words: str) -> str:

@@ -164,7 +164,7 @@ def _wrong_value(key: str, kind: Kind, value: Any) -> Iterator[tuple[str, str]]:
                 if name not in BUDGETS:
                     yield f"{key}.{name}", _no_such_key(BUDGETS, name, "a budget")
                 elif not _is_number(amount, int) or amount < 1:
-                    yield f"{key}.{name}", f"{amount!r} is not a whole number from 1 upwards"
+                    yield f"{key}.{name}", f"{amount!r} is not a whole number of at least 1"
         case "model" if isinstance(value, dict):
             yield from _wrong_table(key, _MODEL, value, "a model")
         case "servers" if isinstance(value, dict):
@@ -194,12 +194,12 @@ def _shown(kind: Kind, value: object) -> str:
 
 
 _MEANT: dict[Kind, str] = {
-    "text": "a text; write it in quotes",
-    "count": "a whole number from 0 upwards",
+    "text": "text; write it in quotes",
+    "count": "a whole number of at least 0",
     "seconds": "a number of seconds",
     "command": 'a command; write ["program", "word"], or a line in quotes',
     "words": 'a list of words; write ["--option", "word"]',
-    "variables": 'a table of texts; write { NAME = "value" }',
+    "variables": 'a table of strings; write { NAME = "value" }',
     "table": "a table; write { name = value }",
     "budget": "a table; write { requests = 20 }",
     "preset": f"one of: {', '.join(_PRESETS)}",

@@ -106,7 +106,7 @@ def wrong_channel(name: str, settings: Any) -> Iterator[tuple[str, str]]:
         return
     kind = settings.get("kind", name)
     if not isinstance(kind, str):
-        yield "kind", f"{kind!r} is not a text"
+        yield "kind", f"{kind!r} is not text"
     elif kind in KINDS:
         yield from _wrong_settings(settings, (KIND, *KINDS[kind]), f"a {kind} channel")
     elif "kind" not in settings:
@@ -159,4 +159,4 @@ def _wrong(setting: Setting, value: Any) -> str:
         case "text":
             # The ids of Discord are numbers, and people write them as such.
             is_text = isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip()
-            return "" if is_text else f"{value!r} is not a text; write it in quotes"
+            return "" if is_text else f"{value!r} is not text; write it in quotes"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def agents_text(default: str, tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return what says which agent is the default one, and its settings, as TOML."""
+    """Return the default agent and the settings of these agents as TOML."""
     lines = ["[agents]", f"default = {json.dumps(default)}"]
     for name, settings in tables.items():
         # Strings and lists of strings are written alike in TOML and JSON.
@@ -47,7 +47,7 @@ def with_agents(text: str, default: str, tables: Mapping[str, Mapping[str, Any]]
 
 
 def write(path: str, text: str) -> None:
-    """Replace a file in one step; what it links to is replaced, not the link."""
+    """Replace a file in one step; if it is a link, the file that it leads to."""
     path = os.path.realpath(path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o600

@@ -194,7 +194,6 @@ class Loader:
                 self._problem(self.origin[f"agents.{name}"], f"agents.{name}.{key}", advice)
 
     def default_agent(self) -> None:
-        """Check that the default agent exists."""
         from errands.config.backends import BACKENDS, is_agent
 
         source = self.origin.get("agents.default")
@@ -250,7 +249,7 @@ def _value(key: Key, raw: Any) -> Any:
             return _at_least(parse_size(str(raw)), key.least)
         case "count":
             if isinstance(raw, bool) or not isinstance(raw, int | str) or not str(raw).strip().isdecimal():
-                raise ValueError(f"{raw!r} is not a whole number from {key.least} upwards")
+                raise ValueError(f"{raw!r} is not a whole number of at least {key.least}")
             return _at_least(int(raw), key.least)
         case "flag":
             return _flag(raw)
@@ -266,7 +265,7 @@ def _value(key: Key, raw: Any) -> Any:
             return raw
         case "text":
             if not isinstance(raw, str) or not raw.strip():
-                raise ValueError(f"{raw!r} is not a text; write it in quotes")
+                raise ValueError(f"{raw!r} is not text; write it in quotes")
             return raw
 
 
@@ -301,5 +300,5 @@ def _flag(raw: Any) -> bool:
 
 def _at_least(number: int, least: int) -> int:
     if number < least:
-        raise ValueError(f"{number} is too little; the least is {size(least) if least >= 1024 else least}")
+        raise ValueError(f"{number} is too small; the minimum is {size(least) if least >= 1024 else least}")
     return number

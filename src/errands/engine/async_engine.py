@@ -89,13 +89,13 @@ class AsyncEngine:
     ) -> View:
         """Ask an agent.
 
-        `resume` takes no options: what a task was launched with holds for its whole conversation. `history`
+        `resume` takes no options: a conversation keeps those that it was started with. `history`
         is a conversation to fork, as pydantic-ai writes messages; the agent needs the backend `builtin`.
         """
         if resume is not None and (given := sorted(options.keys() - {"fork"})):
             raise BadValue(
-                f"a resume does not take {', '.join(given)}: what a task was launched with holds for its "
-                "whole conversation; leave it out, or fork the conversation"
+                f"a resume does not take {', '.join(given)}: a conversation keeps the options that it "
+                "was started with; leave it out, or fork the conversation"
             )
         draft = drafted((), {**options, "prompt": text})
         return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited, history=history)
@@ -260,7 +260,6 @@ class AsyncEngine:
                 return not live
 
     async def _wait(self, task_id: str, deadline: float | None) -> bool:
-        """Wait for one task; return whether it has ended."""
         if self.engine.store.ended(task_id):
             return True
         async with BellLine(

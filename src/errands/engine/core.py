@@ -131,7 +131,6 @@ class EngineCore:
         return self.store.running()[0]
 
     def counts(self) -> dict[str, int]:
-        """Count the runs in each state."""
         return self.store.counts()
 
     def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:

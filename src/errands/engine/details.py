@@ -114,7 +114,6 @@ def _evidence(task: Task) -> dict[str, Any] | None:
 
 
 def approval_json(approval: Approval) -> dict[str, Any]:
-    """Return a question and its answer as plain values."""
     return {
         "id": approval.id,
         "task": approval.task_id,

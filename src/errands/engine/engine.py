@@ -292,7 +292,7 @@ class Engine(EngineCore):
             self.bell.announce([view.id])
 
     def mark_shown(self, view: View, *, to: Iterable[str], reader: str) -> None:
-        """Note that the end of a task was shown in these places, which need no notice any more."""
+        """Note that the end of a task was shown in these places, which no longer need a notice."""
         if view.is_live:
             return
         with self.store:

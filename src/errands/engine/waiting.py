@@ -35,7 +35,6 @@ def wait(
 
 
 def _wait(engine: Engine, task_id: str, deadline: float | None) -> bool:
-    """Wait for one task; return whether it has ended."""
     line = type(engine.bell)(engine.home.bell)
     try:
         watching = False

@@ -157,7 +157,6 @@ def evidence_of(task: Task) -> Evidence | None:
 
 
 def read_evidence(text: str) -> Evidence:
-    """Read what `evidence_text` wrote."""
     import json
 
     evidence = Evidence(**json.loads(text))

@@ -25,7 +25,7 @@ ON_LOSS: tuple[OnLoss, ...] = ("lost", "again")
 UNLIMITED = timedelta.max  # asked for: no limit, although the configuration has one
 SMALLEST_OUTPUT = 4096  # bytes of output that can be kept
 SMALLEST_MEMORY = 1 << 20  # bytes: no program runs with less
-# The width of a lane that only a submitter's configuration knows: its runs must not wait for ever.
+# The width of a lane that only a submitter's configuration knows: its runs must not wait forever.
 UNKNOWN_LANE = 1
 # What an agent's run can be limited in.
 BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_calls", "cost_microdollars")

@@ -78,7 +78,6 @@ def not_running(task_id: str, state: str) -> str:
 
 
 def task_after(state: TaskState, move: str) -> TaskState:
-    """Return the state that `move` leads a task to."""
     try:
         return TASK_MOVES[state][move]
     except KeyError:
@@ -86,7 +85,6 @@ def task_after(state: TaskState, move: str) -> TaskState:
 
 
 def run_after(state: RunState, move: str) -> RunState:
-    """Return the state that `move` leads a run to."""
     try:
         return RUN_MOVES[state][move]
     except KeyError:

@@ -248,7 +248,6 @@ def first_view(task: Task, run: Run, output_file: str, question: Approval | None
 
 
 def shown_state(task: TaskState, run: RunView) -> str:
-    """Return the state of a task with its latest run, in one word."""
     if task in ("proposed", "rejected"):
         return task
     return "resumed" if run.cause == "resume" and run.state in LIVE else run.state
@@ -272,7 +271,6 @@ def exit_code(view: View) -> int:
 
 
 def run_exit_code(run: RunView) -> int:
-    """Return the exit code of `errands wait` for one run."""
     match run.state:
         case "completed":
             return 0

@@ -80,11 +80,9 @@ class Home:
         return f"{self.path}/discord/{channel}"
 
     def agent(self, name: str) -> str:
-        """The directory of an agent's own files."""
         return f"{self.path}/agents/{name}"
 
     def run(self, run_id: str) -> str:
-        """The directory of a run."""
         return f"{self.path}/runs/{run_id}"
 
 

@@ -1,6 +1,6 @@
 """Files of ours in a run directory, where the task can replace each of them by something else.
 
-A link may lead out of the walls around the task, and opening a FIFO would wait for ever. So everything that
+A link may lead out of the walls around the task, and opening a FIFO would block forever. So everything that
 is read or written there is opened here, and what is not a plain file counts as missing.
 """
 
@@ -11,7 +11,7 @@ import os
 import stat
 
 # What `open` says about a link, a FIFO without a reader, a socket, a device, a directory, a file that the
-# task has made unreadable, and a run directory that is none.
+# task has made unreadable, and a run directory that is something else.
 _STRANGE = frozenset(
     (errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 )
@@ -25,7 +25,7 @@ class ReplacedError(FileNotFoundError):
 def open_file(path: str, flags: int = os.O_RDONLY) -> int:
     """Open one of our files; raise ReplacedError for a link or anything else that is not a plain file.
 
-    It never waits: a FIFO would block its reader, and the shim, for ever. For writing, a file with a second
+    It never waits: a FIFO would block its reader, and the shim, forever. For writing, a file with a second
     name is not ours either: the other name may be outside of the run directory.
     """
     try:

@@ -59,7 +59,6 @@ def find(
 
 
 def unknown(group: str, built_in: Iterable[str], name: str, *, noun: str) -> str:
-    """Return the error about a name that no plugin has."""
     known, asked = tuple(dict.fromkeys((*built_in, *installed(group)))), name[:80]
     return (
         f"unknown {noun} {asked!r}{did_you_mean(asked, known)}; known: {', '.join(known)}; "
@@ -68,7 +67,6 @@ def unknown(group: str, built_in: Iterable[str], name: str, *, noun: str) -> str
 
 
 def load(where: str) -> Any:
-    """Load an object from `module:name`."""
     module, _, name = where.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)
 

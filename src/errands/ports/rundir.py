@@ -8,7 +8,7 @@
     control           the socket that accepts input
     held              how long an agent has waited for others
     pause             whether the run should be paused: 1 or 0
-    paused            is there while every process of the run is stopped
+    paused            exists while every process of the run is stopped
     placement         where a run is that another host carries out (`ports/fleet/placement.py`)
     placement.input.N input for it, and whether it was taken (`ports/fleet/spool.py`)
     speech            what an agent in a chat says, as it is generated
@@ -332,7 +332,7 @@ def progress_text(directory: str) -> str | None:
 
 
 def write_wait(directory: str, *, total: float, since: float, last: float) -> None:
-    """Write the seconds waited before, since when the run waits now (0: it does not), and when it last did.
+    """Write how many seconds the run waited, since when it is waiting (0: it is not), and when it last was.
 
     All of them are on the monotonic clock.
     """

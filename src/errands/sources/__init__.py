@@ -28,7 +28,6 @@ EXTRAS = {"file": "watch"}
 
 
 def make(trigger: On, context: SourceContext) -> Source:
-    """Create the source of a trigger."""
     source: Source = _find(trigger.source)(trigger, context)
     return source
 

@@ -23,7 +23,6 @@ class Settings:
 
 
 def is_on(environ: Mapping[str, str]) -> bool:
-    """Return whether spans are exported at all."""
     if (
         environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
         or environ.get("OTEL_TRACES_EXPORTER") == "none"

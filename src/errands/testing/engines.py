@@ -28,12 +28,10 @@ class TestEngine(AsyncEngine):
     __test__ = False  # its name looks like a test suite to pytest
 
     async def finished(self, command: str | Sequence[str] | Draft, **options: Any) -> View:
-        """Run a task to its end."""
         task = await self.submit(command, **options)
         return await self.wait(task.id, timeout=WITHIN)
 
     async def answered(self, prompt: str, **options: Any) -> View:
-        """Run a prompt to its end."""
         task = await self.ask(prompt, **options)
         return await self.wait(task.id, timeout=WITHIN)
 

@@ -46,12 +46,10 @@ def age(moment: datetime, *, at: datetime) -> str:
 
 
 def local(moment: datetime) -> str:
-    """Return a time in the local time zone."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def took(run: RunView, *, at: datetime) -> timedelta | None:
-    """Return how long a run took, or has taken so far."""
     if run.started_at is None:
         return None
     return (run.completed_at or at) - run.started_at

@@ -54,7 +54,7 @@ async def test_a_resume_is_answered_by_the_model_of_the_first_run(
 @pytest.mark.trap(58)
 async def test_an_option_that_a_resume_would_ignore_is_refused(engine: TestEngine) -> None:
     task = await engine.answered("hello")
-    with pytest.raises(BadValue, match="a resume does not take cwd, model: what a task was launched with"):
+    with pytest.raises(BadValue, match="a resume does not take cwd, model: a conversation keeps"):
         await engine.ask("go on", resume=task.id, model="m", cwd="/")
     assert (await engine.get(task.id)).runs == 1
 

@@ -148,15 +148,15 @@ async def test_an_event_is_edited_and_its_source_is_looked_at_afresh(
     await engine.edit(task.id, on=f"file:{tmp_path}/*.js")
     assert schedule(engine, task.id) == f"on file:{tmp_path}/*.js"
     for changes in ({"every": "1h"}, {"cron": "@daily"}):
-        with pytest.raises(BadValue, match="waits for events, and stays with that"):
+        with pytest.raises(BadValue, match="waits for events, which cannot be changed"):
             await engine.edit(task.id, **changes)
 
 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"at": "18:30"}, "at cannot be changed"),
-        ({"on": "file:*.py"}, "follows a schedule, and stays with that"),
+        ({"at": "18:30"}, "has no start time"),
+        ({"on": "file:*.py"}, "follows a schedule, which cannot be changed"),
         ({"max_runs": 1}, "max_runs must be more than 1"),
         ({"retries": 2}, "for a task that runs once"),
         ({"rate": 2}, "has no effect without on"),

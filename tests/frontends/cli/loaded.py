@@ -45,7 +45,7 @@ MODULES = (
     "errands.frontends.cli.verbs.wait", "errands.judge.containment", "errands.judge.programs.harms",
     "errands.judge.programs.outward", "errands.judge.programs.shell", "errands.model.ending",
     "errands.model.notices.result", "errands.model.schedule.cursor", "errands.model.schedule.event_trigger",
-    "errands.model.schedule.recurring", "errands.model.schedule.slots", "errands.model.schedule.watch",
+    "errands.model.schedule.slots", "errands.model.schedule.watch",
     "errands.model.text.mask", "errands.runners.output.log", "errands.stores.sqlite.migrations",
     "errands.stores.sqlite.retention", "errands.stores.sqlite.schedules", "binascii", "ipaddress", "shutil",
     "struct", "tree_sitter", "tree_sitter_bash", "urllib.parse",

@@ -90,7 +90,7 @@ def test_a_recurring_task_and_a_prompt_are_edited(person: Person) -> None:
     jittered = person.types("edit", "--json", task_id, "--jitter", "5m").object
     assert jittered["schedule"] == "every 2h, up to 5m later"
     assert "--every must be at least 1s" in person.types("edit", task_id, "--every", "0s", code=2).err
-    assert "stays with that" in person.types("edit", task_id, "--on", "file:*.py", code=2).err
+    assert "which cannot be changed" in person.types("edit", task_id, "--on", "file:*.py", code=2).err
     person.types("cancel", task_id)
 
     prompt = person.types("ask", "-q", "--hold", "--agent", "offline", "run `echo old`").out.strip()

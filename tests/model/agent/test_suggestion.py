@@ -68,7 +68,7 @@ NOTHING else."""
     [
         ('{"name": "both", "command": "x", "prompt": "y"}', "either a command or a prompt"),
         ('{"name": "neither"}', "either a command or a prompt"),
-        ('{"name": 3, "command": "x"}', "name is not a text"),
+        ('{"name": 3, "command": "x"}', "name is not text"),
         ('{"command": "x", "every": "often"}', "is not a duration"),
         ('{"command": "x", "max_runs": 3}', "needs every"),
         ('{"command": "x", "every": "1h", "max_runs": true}', "must be a number"),

@@ -239,7 +239,6 @@ class Acp:
         options: Sequence[object] | None,
         model: str | None,
     ) -> None:
-        """Choose the model of the launch."""
         if model is None:
             return
         offered = [each for each in options or () if isinstance(each, SessionConfigOptionSelect)]

@@ -116,7 +116,6 @@ class Conversation:
         return call.tool_call_id in self._begun
 
     def open_calls(self) -> list[ToolCallPart]:
-        """Return the calls without a result."""
         return [call for call_id, call in self._called().items() if call_id not in self._results]
 
     def answer(self) -> str | None:

@@ -105,7 +105,6 @@ async def approvals(calls: Sequence[ToolCallPart], context: AgentContext) -> Def
 
 
 def report_failed(call: ToolCallPart, why: str, context: AgentContext) -> None:
-    """Report a call that was not carried out."""
     name, call_id = call.tool_name, call.tool_call_id
     context.report(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
     context.report(

@@ -189,7 +189,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
         found = _done(lambda: memory.get(name))
         if found is None:
             known = ", ".join(_done(memory.names)) or "nothing"
-            raise ToolFailed(f"Nothing is remembered as {name!r}. There is: {known}")
+            raise ToolFailed(f"Nothing is remembered as {name!r}. Known names: {known}")
         return found
 
     return tools

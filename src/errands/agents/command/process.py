@@ -126,7 +126,6 @@ class Processes:
             self._starting.pop(session, None)
 
     async def end(self, session: str) -> None:
-        """End the process of a session, if there is one."""
         if starting := self._starting.get(session):
             await asyncio.shield(_end(starting))
 

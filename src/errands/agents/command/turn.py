@@ -102,7 +102,6 @@ class Turn:
         raise AgentError(f"Claude Code gave no answer: {said}", partial=partial)
 
     async def close(self) -> None:
-        """Cancel pending questions."""
         for task in self._asking.values():
             task.cancel()
         if self._asking:

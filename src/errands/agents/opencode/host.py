@@ -1,7 +1,7 @@
 """The host of an agent that was started from OpenCode: the person's own OpenCode, while it lives.
 
 When it is provably gone (its process has ended, and its socket refuses), a headless server on the same data
-takes over. Two processes that work on one session would answer each other for ever, so a doubt is an error,
+takes over. Two processes that work on one session would answer each other forever, so a doubt is an error,
 and what the headless server works on is held: our plugin refuses prompts to it in every other OpenCode.
 """
 
@@ -57,7 +57,7 @@ class Host:
                 f"OpenCode (process {living[0].pid}) runs, but its plugin does not answer; restart OpenCode"
             )
         if not may_start:
-            raise AgentUnavailable("OpenCode is not running; this is tried again later")
+            raise AgentUnavailable("OpenCode is not running; this will be tried again later")
         return await self._start(next((each.program for each in known), ""))
 
     async def takes_over(self) -> Server | None:
@@ -90,7 +90,6 @@ class Host:
                 await asyncio.sleep(0.1)
 
     async def close(self) -> None:
-        """Stop the headless server, if there is one."""
         if self._headless is not None and self._headless.returncode is None:
             self._headless.kill()  # it is idle: its sessions are on disk
             await self._headless.wait()

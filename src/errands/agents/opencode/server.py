@@ -50,7 +50,7 @@ class Server:
         return found
 
     async def agent(self, name: str, directory: str) -> Mapping[str, Any] | None:
-        """Return one of OpenCode's own agents; None if there is none of that name."""
+        """Return one of OpenCode's own agents; None for an unknown name."""
         agents = await self._value("GET", "/agent", directory=directory)
         return next((each for each in agents if each["name"] == name), None)
 
@@ -158,7 +158,7 @@ class Server:
         if reply.code == 404 and path.startswith("/permission/"):
             return None  # answered elsewhere
         if reply.code == 401:
-            raise AgentError(f"OpenCode at {self.url} wants a password; set `password` for this agent")
+            raise AgentError(f"OpenCode at {self.url} requires a password; set `password` for this agent")
         if reply.code >= 300:
             said = reply.body[:300].decode(errors="replace")
             raise AgentError(f"OpenCode at {self.url} refuses {method} {path}: {reply.code} {said}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def answers_to(core: EngineCore, question: Approval) -> tuple[Answer, ...]:
-    """Return the answers that a question offers: the yes that reaches the least first, the no last."""
+    """Return the answers that a question offers: the narrowest yes first, the no last."""
     return offered(core.store.task(question.task_id), question.reasons)
 
 

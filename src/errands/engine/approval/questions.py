@@ -118,5 +118,5 @@ def reasons_text(reasons: Sequence[Reason]) -> str:
 
 
 def without_evidence(task: Task) -> Task:
-    """Return a task; if it started without approval, its own scripts may change, because walls hold it."""
+    """Return a task, without evidence if it runs unasked in a sandbox: there its scripts may change."""
     return evolve(task, evidence=None) if task.verdict == "contained" and is_unasked(task) else task

@@ -47,7 +47,6 @@ class Family:
 
 
 def families(core: EngineCore) -> list[Family]:
-    """Read every metric."""
     return [*_gauges(core), *_runs(core), *_totals(core)]
 
 

@@ -1,6 +1,6 @@
 """The notice waiter: blocks until there is news of an agent's tasks.
 
-It costs nothing while it waits and ends when no news can come any more. Of all waiters that are started for
+It costs nothing while it waits and ends when no more news can come. Of all waiters that are started for
 one session, one waits and at most one more is next in line.
 """
 
@@ -28,7 +28,7 @@ GATHER = 0.5  # seconds: tasks that end in a burst are reported together, and a 
 
 
 def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool:
-    """Wait until there is news for an owner; False when none can come, or it is not wanted any more."""
+    """Wait until there is news for an owner; False when none can come, or it is no longer wanted."""
     bell = type(engine.bell)(engine.home.bell)
     watching = False
     try:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 
-from errands.model.trigger import At, Now
+from errands.model.errors import BadValue
+from errands.model.trigger import At, Cron, Every, Now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from typing import Any
 
     from errands.config import Config
     from errands.model.options.draft import Draft
     from errands.model.task import Task
-    from errands.model.trigger import Trigger
+    from errands.model.trigger import Schedule, Trigger
 
 _LINK = "/etc/localtime"
 _NAME = "/etc/timezone"
@@ -23,10 +25,46 @@ _NAME = "/etc/timezone"
 def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
     if draft.every is None and draft.cron is None and draft.on is None:
         return Now() if draft.at is None else At(time=draft.at)
-    from errands.model.schedule.recurring import trigger_of
+    if draft.on is not None:
+        from errands.model.schedule.event_trigger import event_trigger
 
-    zone = own_zone(config, os.environ if draft.environ is None else draft.environ)
-    return trigger_of(draft, now=now, zone=zone)
+        return event_trigger(draft)
+    environ = os.environ if draft.environ is None else draft.environ
+    return _schedule(draft, now=now, zone=own_zone(config, environ))
+
+
+def _schedule(draft: Draft, *, now: datetime, zone: str) -> Schedule:
+    """Return the schedule of a recurring task; `zone` is the time zone of a draft that names none."""
+    from errands.model.schedule.hours import parse_hours
+    from errands.model.schedule.slots import next_active
+    from errands.model.schedule.zone import zone_named
+
+    hours = " ".join((draft.hours or "").split())
+    # An interval without active hours is the same in every zone.
+    named = draft.zone or (zone if draft.cron is not None or hours else "UTC")
+    zone_named(named)
+    if hours:
+        parse_hours(hours)
+    chosen: dict[str, Any] = {
+        "zone": named,
+        "hours": hours,
+        "jitter": draft.jitter,
+        "misfire": draft.misfire,
+        "max_age": draft.max_age,
+        "max_runs": draft.max_runs,
+    }
+    shared = {name: value for name, value in chosen.items() if value is not None}
+    schedule: Schedule
+    if draft.every is not None:
+        schedule = Every(span=draft.every, anchor=now, **shared)
+    else:
+        from errands.model.schedule.cron import check_line
+
+        assert draft.cron is not None
+        schedule = Cron(line=check_line(draft.cron), **shared)
+    if next_active(schedule, after=now) is None:
+        raise BadValue(f"the schedule never falls within the active hours {hours}; change one of them")
+    return schedule
 
 
 def own_zone(config: Config, environ: Mapping[str, str]) -> str:

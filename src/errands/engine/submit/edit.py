@@ -52,7 +52,7 @@ def check_changes(view: View, task: Task, changes: Mapping[str, Any]) -> None:
         _check_between_runs(view)
         if "at" in changes:
             raise BadValue(
-                f"task {task.id} is a recurring task, so at cannot be changed; change its schedule"
+                f"task {task.id} is a recurring task and has no start time (at); change its schedule"
             )
     for name in changes:
         if name in ("command", "prompt"):
@@ -79,7 +79,7 @@ def _check_between_runs(view: View) -> None:
 
 
 def drafted(task: Task, changes: Mapping[str, Any], environ: Mapping[str, str]) -> Draft:
-    """Return a draft of what the task would run with these changes; of the rest it has only the changes."""
+    """Return a draft of what the task would run; of its other options it has only those that change."""
     draft = Draft(
         **_action_options(task.action, changes),
         cwd=task.action.cwd,

@@ -37,7 +37,7 @@ def schedule_options(task: Task, changes: Mapping[str, Any]) -> dict[str, Any]:
         name in changes for name in ("every", "cron", "on")
     ):
         waits = "waits for events" if isinstance(trigger, On) else "follows a schedule"
-        raise BadValue(f"task {task.id} {waits}, and stays with that; cancel it, and start another one")
+        raise BadValue(f"task {task.id} {waits}, which cannot be changed; cancel it, and start another one")
     if isinstance(trigger, On):
         options: dict[str, Any] = {name: getattr(trigger, name) for name in _EVENTS}
         if "on" not in changes:

@@ -13,12 +13,13 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from errands.config import Config
     from errands.model.agent.session import Session
     from errands.model.options.draft import Draft
+    from errands.model.task import Task
     from errands.ports.store import Store
 
 _KEEPERS = ("offline", "builtin")  # backends whose conversations are all in our store
@@ -34,7 +35,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     depth = _depth(draft, store, environ)
     if depth > config.agents.depth:
         raise BadValue(
-            f"agents are nested {depth} deep here, and agents.depth allows {config.agents.depth}; "
+            f"agents are nested {depth} deep here, but agents.depth allows {config.agents.depth}; "
             "do it here instead, or let a person start it"
         )
     place = None if parent is None else remote_place(parent.name)
@@ -129,18 +130,7 @@ def _placed(
 
 def is_guest(store: Store, run_ids: Iterable[str]) -> bool:
     """Return whether one of these runs was started by a run that another home placed here."""
-    seen: set[str] = set()
-    for run_id in run_ids:
-        while run_id and run_id not in seen:
-            seen.add(run_id)
-            try:
-                task = store.task(task_of(run_id)[0])
-            except NotFound:
-                break
-            if task.door == FLEET:
-                return True
-            run_id = task.created_by.removeprefix(LAUNCHED) if task.created_by.startswith(LAUNCHED) else ""
-    return False
+    return any(task.door == FLEET for run_id in run_ids for task in _above(run_id, store))
 
 
 def known(agent: str, config: Config) -> str:
@@ -265,14 +255,19 @@ def _launchers(draft: Draft, environ: Mapping[str, str]) -> list[str]:
 
 def _below(run_id: str, store: Store) -> int:
     """Return the depth of an agent that is started in a run; 0 for an unknown run."""
+    return next(
+        (each.action.depth + 1 for each in _above(run_id, store) if isinstance(each.action, Prompt)), 0
+    )
+
+
+def _above(run_id: str, store: Store) -> Iterator[Task]:
+    """Yield the task of a run, the one whose run started it, and so on, as far as they are known."""
     seen: set[str] = set()
     while run_id not in seen:
         seen.add(run_id)
         try:
             task = store.task(task_of(run_id)[0])
         except NotFound:
-            break
-        if isinstance(task.action, Prompt):
-            return task.action.depth + 1
+            return
+        yield task
         run_id = task.created_by.removeprefix(LAUNCHED)
-    return 0

@@ -147,7 +147,7 @@ class Listener:
         with store:
             watch = store.watch(task.id)
             if watch is None or store.task(task.id).state != "active":
-                raise NotFound(f"task {task.id} is not active any more")
+                raise NotFound(f"task {task.id} is no longer active")
             if foreign and store.waiting_signals(task.id)[0] + len(foreign) > MOST_WAITING:
                 raise Overrun(f"{MOST_WAITING} signals wait for a run; more are accepted when it has started")
             for each in events:
@@ -208,7 +208,7 @@ class Listener:
         return min(FIRST_BACKOFF * 2.0 ** min(failures - 1, 12), LONGEST_BACKOFF)
 
     def _ask_again(self, task: Task, error: Changed) -> None:
-        """Ask again for approval of a watched command that is not what was approved any more."""
+        """Ask again about a watched command that is no longer what was approved."""
         latest, now = self._store.view(task.id).latest, self._engine.clock.now()
         if latest.number and latest.completed_at is None:
             return  # its run is asked about itself, or ends first

@@ -129,11 +129,11 @@ class Scheduler:
         return bool(records)
 
     def _pause(self, task: Task, error: BadValue, now: datetime) -> None:
-        """Pause a task whose schedule is not valid any more, such as without its time zone, and report it."""
+        """Pause and report a task whose schedule is no longer valid: its time zone may be gone."""
         _LOG.error("task %s is paused: %s", task.id, error)
         self._store.set_next_fire(task.id, None)
         self._store.move_task(task.id, "pause", now=now)
-        why = f"it is paused, its schedule is not valid any more: {error}"
+        why = f"it is paused, because its schedule is no longer valid: {error}"
         event = f"paused {now:%Y-%m-%d %H:%M:%S}"
         enqueue(self._store, task, f"{task.id}.1", event, state="paused", error=why, now=now)
 

@@ -106,7 +106,7 @@ class WatchContext:
         settings = self._engine.config.webhooks.get(name)
         if settings is None:
             raise SourceError(
-                f"the configuration has no webhook {name!r} any more; write [webhooks.{name}] "
+                f"the configuration no longer has a webhook {name!r}; write [webhooks.{name}] "
                 "and start the daemon again, or cancel the task"
             )
         return {**settings, "listen": self._engine.config.events.listen}

@@ -50,7 +50,6 @@ class Messages:
         self._for_agent: dict[int, str] = {}  # ends of what the agent started: notices and their tasks
 
     async def watch(self) -> None:
-        """Show new messages until cancelled."""
         async with BellLine(self._engine, ("*",)) as line:
             while True:
                 self._engine.sessions.see_session(self._name)
@@ -82,7 +81,7 @@ class Messages:
         self._show(pending)
 
     def unreported(self) -> list[str]:
-        """List the tasks of the agent that have ended in this visit and were not reported to it yet."""
+        """List the tasks of the agent that have ended in this chat and were not reported to it yet."""
         if self._for_agent:
             unread = {each.id for each in self._engine.notices.unread(self._name)}
             self._for_agent = {each: task for each, task in self._for_agent.items() if each in unread}

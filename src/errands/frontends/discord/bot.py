@@ -189,7 +189,7 @@ class Bot(discord.Client):
         return [each for each in found if each is not None]
 
     def _reaction_token(self, message: discord.Message, sign: str) -> AnswerToken | None:
-        """Return the answer that a reaction stands for: the no, or the yes that reaches the least."""
+        """Return the answer that a reaction stands for: the no, or the narrowest yes."""
         if sign not in (YES_SIGN, NO_SIGN):
             return None
         is_no = sign == NO_SIGN
@@ -271,7 +271,6 @@ def serve(
 
 
 def bot_of(engine: Engine, name: str, settings: Mapping[str, Any], *, reads_all: bool) -> Bot:
-    """Return the bot of a channel, as it is configured."""
     return Bot(
         engine,
         channel=name,

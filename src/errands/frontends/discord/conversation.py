@@ -220,7 +220,7 @@ def _ending(view: View) -> str:
 
 
 async def _say(place: discord.abc.Messageable, text: str, *, answers: discord.Message | None = None) -> None:
-    """Send a text in as many messages as it needs, the first one as a reply if it is to be."""
+    """Send a text in as many messages as it needs, the first one as a reply to `answers`."""
     options: dict[str, Any] = {"allowed_mentions": discord.AllowedMentions.none(), "suppress_embeds": True}
     reply = {} if answers is None else {"reference": answers.to_reference(fail_if_not_exists=False)}
     for piece in split(text.strip() or "-# (an empty answer)"):
@@ -230,7 +230,7 @@ async def _say(place: discord.abc.Messageable, text: str, *, answers: discord.Me
 
 @asynccontextmanager
 async def _typing(place: discord.abc.Messageable) -> AsyncIterator[None]:
-    """Show that an answer is being written; that it cannot be shown does no harm."""
+    """Show that an answer is being written; failing to show it does no harm."""
 
     async def show() -> None:
         while True:
@@ -257,7 +257,7 @@ class Marks:
         self._marks: dict[str, int] = {}
 
     def after(self, place: int) -> int:
-        """Return the mark of a channel; messages older than a day are not waited for any more."""
+        """Return the mark of a channel; messages older than a day are no longer answered."""
         marks = self._known()
         return max(marks.get(str(place), marks[_FIRST]), time_snowflake(datetime.now(UTC) - OLDEST))
 

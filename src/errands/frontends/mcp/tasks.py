@@ -19,7 +19,7 @@ from errands.dialects.projections import phase
 from errands.frontends.mcp import elicitation
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.calls import KEPT, Calls
-from errands.frontends.mcp.client import TASKS, Client, Context, require_tasks
+from errands.frontends.mcp.client import Client, Context, require_tasks
 from errands.frontends.mcp.resources import output_uri
 from errands.model.approval import Approval
 from errands.model.view import View, plain_value
@@ -48,8 +48,6 @@ def created(call: Call) -> CreateTaskResult:
 
 
 class Tasks:
-    identifier = TASKS
-
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._frontend = calls.frontend

@@ -16,5 +16,4 @@ class Program:
 
 
 def owner_of(session: str) -> str:
-    """Return the name that a session of OpenCode has here."""
     return f"opencode:{session}"

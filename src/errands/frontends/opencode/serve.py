@@ -5,7 +5,7 @@ what was launched keeps running.
 
     hello      who OpenCode is: pid, program, the socket of its bridge, and whether it outlives its turn
     call       a tool call and its caller -> question, if approval is needed -> reply
-    cancel     a call is not wanted any more; what it launched keeps running
+    cancel     a call is no longer wanted; what it launched keeps running
     answer     what the person said to a question: yes, always, no, or none if no person was asked
     watch      a session is in use here: report the ends of its tasks
     prompt     may a prompt be sent to a session of ours? -> reply, with why not

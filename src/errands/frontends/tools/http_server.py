@@ -1,4 +1,4 @@
-"""What our HTTP servers share: the types of applications, their own names, and connections that end.
+"""What our HTTP servers share: the types of applications, their origins, and connections that time out.
 
 A server for one machine is still reached by every process of that machine, so idle connections and half-sent
 requests must not fill it.

@@ -32,7 +32,7 @@ class Actions:
         return f"cancelled {_named(ids)}"
 
     def restart(self, ids: Sequence[str]) -> str:
-        """Run tasks again; each is judged like every start, because the person may not have read it."""
+        """Run tasks again; each is judged like every start: the person may not have read it."""
         return self._each(ids, "restarted", lambda each: self._engine.restart(each, door=DOOR))
 
     def pause(self, ids: Sequence[str]) -> str:

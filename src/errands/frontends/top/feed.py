@@ -27,7 +27,7 @@ MOST = 20_000  # tasks that are listed: older ones are found by `errands ls`
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A task in a long list, with what a filter looks at; everything else is read when it is seen."""
+    """A task in a long list, with what a filter looks at; everything else is read when it is shown."""
 
     id: str
     state: str

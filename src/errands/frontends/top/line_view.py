@@ -123,7 +123,6 @@ class LineView(ScrollView):
         self.virtual_size = Size(self.columns, count)
 
     def row(self, number: int) -> Line:
-        """Return one row; subclasses say which."""
         raise NotImplementedError
 
     def row_style(self, number: int) -> str:

@@ -130,7 +130,6 @@ class TopScreen(App[int]):
 
     @property
     def has_task(self) -> bool:
-        """Whether a task is open."""
         return bool(self.task_view.display)
 
     @property
@@ -138,7 +137,6 @@ class TopScreen(App[int]):
         return bool(self.help.display)
 
     def show_view(self, view: str) -> None:
-        """Show one of the lists."""
         self.view = view
         self.trail.clear()
         self.is_whole = False
@@ -183,7 +181,7 @@ class TopScreen(App[int]):
     # Changes.
 
     async def _listen(self) -> None:
-        """Hear of every change until the application ends."""
+        """Listen for changes until the application ends."""
         while True:
             try:
                 async with self.engine.changes() as changes:

@@ -36,11 +36,9 @@ class Words:
         return self._mask.text(view.id, outcome(view, look, at=at, zone=self._zone))
 
     def purpose(self, view: View) -> str:
-        """Return what a task is for, on one line."""
         return line(self._mask.text(view.id, purpose(view)))
 
     def result(self, run: RunView, task_id: str) -> str:
-        """Return how a run ended, in a few words."""
         return self._mask.text(task_id, result(run))
 
     def question(self, view: View, look: Look) -> Sequence[str]:

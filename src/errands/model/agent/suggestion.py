@@ -67,7 +67,7 @@ def suggestions_in(answer: str) -> Iterator[Suggestion | str]:
 def _suggestion(found: Any) -> Suggestion:
     for key in _TEXTS:
         if key in found and not isinstance(found[key], str):
-            raise BadValue(f"{key} is not a text")
+            raise BadValue(f"{key} is not text")
     work = [found.get("command"), found.get("prompt")]
     if sum(1 for each in work if each and each.strip()) != 1:
         raise BadValue("a suggestion has either a command or a prompt")

@@ -39,7 +39,7 @@ NO_CONSENT = (
 _TOKEN = "errands"
 # Answers in the ids of buttons, where they are not called by their names.
 _WORDS = {"once": "approve", "no": "reject"}
-# Reactions: the yes that reaches the least, and the no. Buttons offer every answer.
+# Reactions: the narrowest yes, and the no. Buttons offer every answer.
 YES_SIGN, NO_SIGN = "✅", "❌"
 
 
@@ -98,7 +98,7 @@ class Delivery:
 
     @property
     def answers(self) -> tuple[AnswerToken, ...]:
-        """The answers to its question: the yes that reaches the least first, the no last."""
+        """The answers to its question: the narrowest yes first, the no last."""
         if self.question is None:
             return ()
         task_id, number = self.question

@@ -86,7 +86,7 @@ def answer_to(typed: str, offered: Sequence[Answer]) -> Answer | None:
 
 
 def _key(answer: Answer, offered: Sequence[Answer]) -> str:
-    """Return the letter of an answer: `y` is always the yes that reaches the least."""
+    """Return the letter of an answer: `y` is always the narrowest yes."""
     return "y" if answer is offered[0] else answer.key
 
 

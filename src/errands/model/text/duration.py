@@ -75,7 +75,7 @@ def parse_size(text: str) -> int:
         raise BadValue(f"{text!r} is not a size. {_HOW_SIZE}")
     size = float(number) * _SIZES[unit]
     if size > _LARGEST:
-        raise BadValue(f"{text!r} is larger than any machine. {_HOW_SIZE}")
+        raise BadValue(f"{text!r} is more than any machine has. {_HOW_SIZE}")
     return int(size)
 
 

@@ -77,7 +77,6 @@ def new_id(slug: str, randomness: bytes) -> str:
 
 
 def is_task_id(text: str) -> bool:
-    """Return whether this can be the id of a task."""
     if len(text) > LONGEST_TASK_ID:
         return False
     name, hyphen, suffix = text.rpartition("-")
@@ -94,7 +93,6 @@ def is_task_id(text: str) -> bool:
 
 
 def is_run_id(text: str) -> bool:
-    """Return whether this can be the id of a run."""
     task_id, dot, number = text.rpartition(".")
     return (
         dot == "."

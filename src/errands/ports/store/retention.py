@@ -22,7 +22,7 @@ if TYPE_CHECKING:
             """Remove earlier runs of tasks, never the latest, and the sessions that began with them."""
 
         def expired_tasks(self, *, before: datetime, limit: int) -> list[str]:
-            """Return the ids of tasks that ended before a time and that nothing needs any more.
+            """Return the ids of tasks that ended before a time and that nothing needs.
 
             A task of a parent session is needed while that has not ended and was seen since; one that an
             agent started, while the run that did is the agent's latest.

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         def set_awaited(self, run_id: str, text: str | None) -> None:
             """Note that a caller blocks until a run ends, with what it is asked unless that is known.
 
-            None when no caller does any more.
+            None when no caller does.
             """
 
         # Parents of tasks, and sessions without one.

@@ -37,7 +37,7 @@ class LaneList:
         self._heard_at = 0.0  # when the fleet answered last; 0: never
 
     def ask_hosts(self, work: Callable[[Coroutine[Any, Any, None]], object]) -> None:
-        """Ask the fleet, which takes a while, if that is due; a home that is in none never does."""
+        """Ask the fleet for its hosts if that is due, which takes a while; without a fleet, never."""
         if time.monotonic() >= self._ask_at and self._watch.is_member:
             self._ask_at = float("inf")  # one question at a time
             work(self._read_hosts())

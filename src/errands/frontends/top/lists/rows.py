@@ -75,7 +75,6 @@ class Rows(LineView):
             self.post_message(self.Chosen())
 
     def move(self, rows: int) -> None:
-        """Choose a row further down or up."""
         before = self.place
         self.place = min(max(self.place + rows, 0), max(len(self.entries) - 1, 0))
         self._choose_nearest(1 if rows > 0 else -1)

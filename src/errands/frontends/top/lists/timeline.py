@@ -48,7 +48,6 @@ class Timeline:
         return GROUPS[self._group]
 
     def zoom(self, step: int) -> None:
-        """Take a longer or a shorter window."""
         before = WINDOWS[self._window]
         self._window = min(max(self._window + step, 0), len(WINDOWS) - 1)
         self._back = round(self._back * (before / WINDOWS[self._window]))

@@ -98,7 +98,7 @@ def _day(counts: Counts, look: Look) -> tuple[str, str]:
 
 
 def _fate(outcome: SlotOutcome, state: RunState | None) -> str:
-    """Return what became of a slot: how its run ended, if that was not well."""
+    """Return what became of a slot: how its run ended, if it did not complete."""
     return state if state in ("failed", "cancelled", "running") else outcome
 
 

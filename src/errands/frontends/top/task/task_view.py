@@ -54,7 +54,6 @@ class TaskView(Container):
 
     @property
     def shown(self) -> LineView:
-        """The part that is shown."""
         parts: dict[str, LineView] = {
             "output": self.output,
             "question": self.question,
@@ -88,7 +87,6 @@ class TaskView(Container):
             self.open_run(self.run or self.subject.latest.id)
 
     def step_month(self, step: int) -> None:
-        """Show another month of the calendar."""
         if self.part == "slots":
             self._month = min(self._month + step, 0)
             self._draw()
@@ -101,7 +99,6 @@ class TaskView(Container):
             self.show_part(parts[(at + step) % len(parts)])
 
     def open_run(self, run_id: str) -> None:
-        """Show the output of a run."""
         assert self.subject is not None
         self.run = run_id
         log = None
