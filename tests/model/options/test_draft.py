@@ -9,6 +9,7 @@ import pytest
 
 from errands.model.errors import BadValue
 from errands.model.limits import UNLIMITED
+from errands.model.notices.notice import POLICIES
 from errands.model.options.check import checked
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
@@ -55,7 +56,7 @@ def test_what_can_run_is_accepted(changes: dict[str, Any]) -> None:
         ({"key": "\udcff"}, "key"),
         ({"owner": "\ud800"}, "owner"),
         ({"priority": "urgent"}, "high, normal, low"),
-        ({"notify": "sometimes"}, "always, on_change, on_failure, never"),
+        ({"notify": "sometimes"}, ", ".join(POLICIES)),
         ({"input": "file"}, "none, pipe, pty"),
         ({"on_idle": "wait"}, "stop, report"),
         ({"host": "gpu", "on_loss": "retry"}, "lost, again"),
