@@ -7,6 +7,7 @@ import asyncio
 import psycopg
 import pytest
 
+from errands.model.record import evolve
 from errands.ports.fleet import Stop
 from tests.hosts.fleets import HOME, Fleet, Host, placed
 
@@ -61,9 +62,22 @@ async def test_of_runs_that_are_offered_at_once_all_or_none_are_offered(fleet: F
     assert fleet.sql("select count(*) from fleet.runs") == [(0,)]
 
 
-async def test_two_homes_may_use_the_same_key(fleet: Fleet) -> None:
-    from errands.model.record import evolve
+async def test_text_that_a_database_does_not_take_keeps_no_run_from_it(fleet: Fleet) -> None:
+    texts = ["a\udcffb", "c\ud800d", "e\0f", "\\u0000", "\\\0", "möwe 🕊"]
+    await fleet.fleet.offer(evolve(placed("a"), body={"texts": texts}))
 
+    ((body,),) = fleet.sql("select body from fleet.runs")
+    assert body["texts"] == [
+        "a\ufffd\ufffd\ufffdb",
+        "c\ufffd\ufffd\ufffdd",
+        "e\ufffdf",
+        "\\u0000",
+        "\\\ufffd",
+        "möwe 🕊",
+    ]
+
+
+async def test_two_homes_may_use_the_same_key(fleet: Fleet) -> None:
     one = await fleet.fleet.offer(placed("a"))
     two = await fleet.fleet.offer(evolve(placed("a"), home="home-y"))
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import json
 import os
+import re
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import conninfo, errors
 from psycopg.rows import dict_row, tuple_row
+from psycopg.types.json import set_json_dumps
 
 from errands.model.errors import BadValue, FleetError, FleetUnreachable
 
@@ -48,6 +51,8 @@ _PASSING = (
     errors.ReadOnlySqlTransaction,
     errors.ObjectNotInPrerequisiteState,
 )
+# A NUL character, and not a backslash before a text that looks like one.
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 class Connections:
@@ -78,7 +83,9 @@ class Connections:
 
     async def connect(self) -> psycopg.AsyncConnection[Any]:
         """Open a connection for the caller alone; each statement is a transaction."""
-        return await psycopg.AsyncConnection.connect(**self._parameters, autocommit=True)
+        connection = await psycopg.AsyncConnection.connect(**self._parameters, autocommit=True)
+        set_json_dumps(_json, connection)
+        return connection
 
     async def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return await self._tried(sql, values, tuple_row)
@@ -169,6 +176,12 @@ class Connections:
                 await connection.execute("select 1")
             finally:
                 timer.cancel()
+
+
+def _json(value: Any) -> str:
+    """Write a value as JSON that PostgreSQL takes, whatever a program printed or a file is called."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _NUL.sub("\\1\ufffd", text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
 
 
 def _heed_cancellation(error: BaseException) -> None:

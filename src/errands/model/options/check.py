@@ -9,6 +9,7 @@ from errands.model.options.draft import BLANK
 from errands.model.options.table import BY_NAME, OPTIONS, TRIGGERS
 from errands.model.options.values import command_of, value_of
 from errands.model.record import evolve
+from errands.model.text.json_text import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,6 +118,16 @@ def _check_host(draft: Draft, spell: Spell) -> None:
     ):
         raise BadValue(
             f"{spell('host')} must be the name or a label of a host (got {host!r}); errands hosts lists them"
+        )
+    words = [draft.name or "", draft.description or "", draft.cwd or ""]
+    for command in (draft.command, *draft.then, *draft.before, *draft.lastly):
+        words += [command] if isinstance(command, str) else command
+    for variable in draft.env.items():
+        words += variable
+    if wrong := [each for each in words if utf8(each) != each]:
+        raise BadValue(
+            f"{wrong[0][:80]!r} is not UTF-8, and only such text reaches another host; change it, "
+            f"or leave out {spell('host')}"
         )
 
 
