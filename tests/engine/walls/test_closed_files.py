@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from errands.engine.walls import bubblewrap, mounts
+from tests.walls import walled
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what others may not"),
-    pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}"),
+    walled,
 ]
 ANOTHER = 54321
 

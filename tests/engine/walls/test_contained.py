@@ -19,8 +19,7 @@ from errands.model.errors import IllegalMove, NotAPerson
 from errands.model.options.draft import Draft
 from errands.testing.engines import TestEngine, embedded
 from tests.hand_clock import HandClock
-
-walled = pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
+from tests.walls import walled
 
 
 @pytest.fixture

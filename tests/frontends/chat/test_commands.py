@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.walls.bubblewrap import obstacle
 from errands.frontends.chat.commands import COMMANDS
 from errands.frontends.cli.verbs import load
 from tests.frontends.chat.window import INTERRUPT, WITHOUT_TOOLKIT, Window
 from tests.frontends.cli.person import Person
+from tests.walls import walled
 
 
 def says(person: Person, *lines: str, chat: tuple[str, ...] = ()) -> str:
@@ -98,7 +98,7 @@ def test_an_approval_without_a_terminal_counts_as_one_by_a_program(person: Perso
 
 
 @pytest.mark.spec("X6", "A2")
-@pytest.mark.skipif(bool(obstacle()), reason=f"no sandbox here: {obstacle()}")
+@walled
 def test_approve_runs_what_failed_in_its_sandbox_again_without_it(person: Person, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "look.sh").write_text(f"cat {tmp_path}/outside\n")

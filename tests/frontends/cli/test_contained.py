@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.walls import bubblewrap
 from tests.frontends.cli.person import Person
+from tests.walls import walled
 
-pytestmark = [
-    pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
-]
+pytestmark = walled
 
 
 @pytest.mark.spec("A2", "A5")

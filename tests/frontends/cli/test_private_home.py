@@ -11,13 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.walls import bubblewrap
 from tests.frontends.cli.person import COMMAND, Person
+from tests.walls import walled
 
 pytestmark = pytest.mark.spec("O12")
-
-
-walled = pytest.mark.skipif(bool(bubblewrap.obstacle()), reason=f"no sandbox here: {bubblewrap.obstacle()}")
 
 
 @pytest.fixture
