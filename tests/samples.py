@@ -12,6 +12,7 @@ from errands.model.record import evolve
 from errands.model.run import Event, Run
 from errands.model.task import Task
 from errands.model.trigger import Now
+from errands.model.view import RunView, View
 from tests.hand_clock import START
 
 
@@ -57,6 +58,35 @@ def sample_run(task_id: str = "true-222222", **changes: Any) -> Run:
         started_at=START,
     )
     return evolve(run, **changes)
+
+
+def sample_view(run: RunView, **changes: Any) -> View:
+    view = View(
+        id="true-222222",
+        kind="shell",
+        state="pending",
+        task_state="active",
+        name="true",
+        description="true",
+        command="true",
+        cwd="/",
+        lane="shell",
+        priority="normal",
+        batch=None,
+        key=None,
+        template=None,
+        owner="user",
+        notify="always",
+        parent=None,
+        created_at=START,
+        created_by="ada",
+        updated_at=START,
+        runs=1,
+        due_at=None,
+        waits=0,
+        latest=run,
+    )
+    return evolve(view, **changes)
 
 
 def sample_ending(**changes: Any) -> Ending:

@@ -14,36 +14,13 @@ from errands.model.trigger import Cron, Every, On, described
 from errands.model.verdict import Reason
 from errands.model.view import AgentView, RecurringView, RunView, View, shown_state, unrun
 from tests.hand_clock import START
+from tests.samples import sample_view
 
 CAUSES = ("submit", "schedule", "event", "manual", "retry", "resume", "restart", "dependency")
 KINDS = ("shell", "agent")
 
 _RUN = RunView(id="true-222222.1", number=1, cause="submit", state="pending", attempt=1, created_at=START)
-_VIEW = View(
-    id="true-222222",
-    kind="shell",
-    state="pending",
-    task_state="active",
-    name="true",
-    description="do nothing",
-    command="true",
-    cwd="/",
-    lane="shell",
-    priority="normal",
-    batch=None,
-    key=None,
-    template=None,
-    owner="user",
-    notify="always",
-    parent=None,
-    created_at=START,
-    created_by="ada",
-    updated_at=START,
-    runs=1,
-    due_at=None,
-    waits=0,
-    latest=_RUN,
-)
+_VIEW = sample_view(_RUN, description="do nothing")
 _QUESTION = Approval(
     id=1,
     task_id="true-222222",

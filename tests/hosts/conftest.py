@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from errands.hosts.fleet import PostgresFleet
-from tests.hosts.fleets import Fleet
+from tests.hosts.fleets import Fleet, Host, placed
 from tests.postgres import Server
 
 
@@ -19,3 +19,16 @@ async def fleet(postgres: Server, database: str) -> AsyncIterator[Fleet]:
     found = Fleet(made, postgres, name)
     yield found
     await found.close()
+
+
+@pytest.fixture
+async def host(fleet: Fleet) -> Host:
+    return await fleet.host("build1")
+
+
+@pytest.fixture
+async def number(fleet: Fleet, host: Host) -> int:
+    """A run that this host has taken."""
+    number = await fleet.fleet.offer(placed("a"))
+    assert await host.take(number)
+    return number

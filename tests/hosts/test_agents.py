@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.hosts.fleets import HOME, Fleet, Host, placed
-
-
-@pytest.fixture
-async def host(fleet: Fleet) -> Host:
-    return await fleet.host("build1")
-
-
-@pytest.fixture
-async def number(fleet: Fleet, host: Host) -> int:
-    number = await fleet.fleet.offer(placed("a"))
-    assert await host.take(number)
-    return number
+from tests.hosts.fleets import HOME, Fleet, Host
 
 
 def events(*names: str) -> list[dict[str, Any]]:

@@ -14,11 +14,6 @@ from tests.hosts.fleets import Fleet, Host, placed
 HOME = placed("a").home
 
 
-@pytest.fixture
-async def host(fleet: Fleet) -> Host:
-    return await fleet.host("build1")
-
-
 def piece(number: int, content: bytes, *, is_last: bool = False) -> Input:
     return Input(piece=number, content=content, is_last=is_last)
 

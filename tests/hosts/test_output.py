@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from errands.ports.fleet import Piece
-from tests.hosts.fleets import Fleet, Host, placed
+from tests.hosts.fleets import Fleet, Host
 
 KIB = 1024
-
-
-@pytest.fixture
-async def host(fleet: Fleet) -> Host:
-    return await fleet.host("build1")
-
-
-@pytest.fixture
-async def number(fleet: Fleet, host: Host) -> int:
-    number = await fleet.fleet.offer(placed("a"))
-    assert await host.take(number)
-    return number
 
 
 def piece(number: int, start: int, content: bytes, *, attempt: int = 1) -> Piece:

@@ -15,33 +15,10 @@ from errands.model.states import FAILURES, RUN_MOVES
 from errands.model.text.progress import parse
 from errands.model.view import RunView, View, as_json, exit_code
 from tests.hand_clock import START
+from tests.samples import sample_view
 
 RUN = RunView(id="true-222222.1", number=1, cause="submit", state="completed", attempt=1, created_at=START)
-VIEW = View(
-    id="true-222222",
-    kind="shell",
-    state="completed",
-    task_state="done",
-    name="true",
-    description="true",
-    command="true",
-    cwd="/",
-    lane="shell",
-    priority="normal",
-    batch=None,
-    key=None,
-    template=None,
-    owner="user",
-    notify="always",
-    parent=None,
-    created_at=START,
-    created_by="ada",
-    updated_at=START,
-    runs=1,
-    due_at=None,
-    waits=0,
-    latest=RUN,
-)
+VIEW = sample_view(RUN, state="completed", task_state="done")
 
 # What scripts may rely on.
 PROMISED = (

@@ -6,12 +6,12 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from errands.ports.runner import Alive, Ended, Launch
+from errands.ports.runner import Alive, Ended
 from errands.runners.output import log
 from errands.runners.system import linux
 from tests.runners.owner import Owner
@@ -19,29 +19,6 @@ from tests.runners.stage import Stage, until
 from tests.runners.test_stopping import nasty
 
 LOST = "its supervisor (shim) was killed"
-
-
-@pytest.fixture
-def pause(tmp_path: Path) -> Path:
-    """A pipe that a command waits for with `read x < pause`."""
-    path = tmp_path / "pause"
-    os.mkfifo(path)
-    return path
-
-
-@pytest.fixture
-def start_owner(stage: Stage) -> Iterator[Callable[..., Owner]]:
-    """Start owners of pools, and leave none behind."""
-    owners: list[Owner] = []
-
-    def start(*launches: Launch) -> Owner:
-        owners.append(Owner(stage.runs, *launches))
-        return owners[-1]
-
-    yield start
-    for owner in owners:
-        if owner.process.poll() is None:
-            owner.kill()
 
 
 def gone(pid: int) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from errands.model.ending import OUT_OF_TOUCH, Lost
 from errands.ports.home import boottime, read_fuse, write_fuse
-from errands.ports.runner import Ended, Launch
+from errands.ports.runner import Ended
 from errands.runners.shim import fuse as fuses
 from errands.runners.system import linux
 from tests.runners.owner import Owner
@@ -24,21 +24,6 @@ LATER = 3600.0
 @pytest.fixture
 def fuse(tmp_path: Path) -> str:
     return str(tmp_path / "fuse")
-
-
-@pytest.fixture
-def start_owner(stage: Stage) -> Iterator[Callable[..., Owner]]:
-    """Start owners of pools, and leave none behind."""
-    owners: list[Owner] = []
-
-    def start(*launches: Launch) -> Owner:
-        owners.append(Owner(stage.runs, *launches))
-        return owners[-1]
-
-    yield start
-    for owner in owners:
-        if owner.process.poll() is None:
-            owner.kill()
 
 
 @pytest.mark.spec("X12")

@@ -15,10 +15,8 @@ from errands.ports.runner import Alive
 from errands.runners.system import linux
 from tests.runners.owner import Owner
 from tests.runners.stage import Stage, until
-from tests.runners.test_crashes import LOST, pause, start_owner
+from tests.runners.test_crashes import LOST
 from tests.runners.test_stopping import nasty
-
-__all__ = ["pause", "start_owner"]
 
 # Prints a number again and again, so that it is seen to stand still or to go on.
 COUNTING = "n=0; while :; do n=$((n+1)); echo $n; sleep 0.01; done"

@@ -24,8 +24,6 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     await stage.pool.close()
 
 
-start_owner, pause = test_crashes.start_owner, test_crashes.pause
-
 test_codes = test_endings.test_every_exit_code_is_reported
 test_signals = test_endings.test_a_death_by_signal_is_reported
 test_not_found = test_endings.test_a_command_that_is_not_on_the_path_is_not_found

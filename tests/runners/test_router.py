@@ -24,8 +24,6 @@ async def stage(tmp_path: Path) -> AsyncIterator[WarmStage]:
     await stage.pool.close()
 
 
-start_owner, pause = test_crashes.start_owner, test_crashes.pause
-
 test_signals = test_endings.test_a_death_by_signal_is_reported
 test_streams = test_capture.test_both_streams_are_captured_in_order
 test_cancel = stopping.test_a_cancelled_command_gets_sigterm
