@@ -284,7 +284,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return the known word that is most similar to an unknown one, or an empty string."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
+    # Of a short word more must be right: `me` is not like `move`.
+    cutoff = 0.6 if len(word) > 2 else 0.7
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), "")
 
 
 def fenced(text: str | bytes, label: str) -> str:

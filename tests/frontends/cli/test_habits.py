@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from errands.frontends.cli.help import EVERY_DAY, first_page
-from errands.frontends.cli.parser import MEANT as MEANT_FLAGS
+from errands.frontends.cli.other_tools import NOWHERE, OPTIONS, REFUSED, VERBS
 from errands.frontends.cli.parser import Usage, parse
-from errands.frontends.cli.verbs import ALIASES, MEANT, NAMES, find, load
+from errands.frontends.cli.verbs import ALIASES, NAMES, find, load
 from errands.text import Look
 from tests.frontends.cli.person import Person
 
@@ -174,12 +174,12 @@ def test_aliases_are_verbs(person: Person) -> None:
 
 
 def test_every_word_that_is_meant_leads_to_a_verb_with_these_options() -> None:
-    for words in (*ALIASES.values(), *(tuple(each.split()) for each in MEANT.values())):
+    for words in (*ALIASES.values(), *(tuple(each.split()) for each in VERBS.values())):
         name, rest = find(list(words))
         flags = {flag for option in load(name).options for flag in option.flags}
         assert {word for word in rest if word.startswith("-")} <= flags
-    assert not {*ALIASES, *MEANT} & set(NAMES)
-    assert not set(ALIASES) & set(MEANT)
+    assert not {*ALIASES, *VERBS} & set(NAMES)
+    assert not set(ALIASES) & set(VERBS)
 
 
 @pytest.mark.spec("X21")
@@ -205,6 +205,10 @@ def test_a_template_names_its_task_and_does_not_take_a_task_for_a_command(person
         f"{task_id} is a task. To save what it runs: errands template save again 'echo deployed'" in refused
     )
     assert person.types("template", "save", "again", "--", task_id).code == 0
+    assert person.types("template", "save", "again", "echo ${HOME} {{where}}").err == ""
+    assert person.types("template", "save", "again", "echo {where}").err == (
+        "{where} is passed on as it is; a parameter is written {{where}}\n"
+    )
 
 
 @pytest.mark.spec("X21", "L28")
@@ -263,16 +267,55 @@ def test_wait_without_an_id_prefers_what_runs(newcomer: Person) -> None:
 
 
 @pytest.mark.spec("X21")
-@pytest.mark.parametrize(("flag", "meant"), MEANT_FLAGS.items())
+@pytest.mark.parametrize(("flag", "meant"), OPTIONS.items())
 def test_an_option_of_another_tool_is_answered_by_its_meaning(flag: str, meant: str) -> None:
     ours = meant.partition(" ")[0]
     verbs = [verb for verb in map(load, NAMES) if ours in {each for o in verb.options for each in o.flags}]
-    known = [{*verb.refused, *(each for o in verb.options for each in o.flags)} for verb in verbs]
+    known = [
+        {*verb.refused, *REFUSED.get(verb.name, ()), *(each for o in verb.options for each in o.flags)}
+        for verb in verbs
+    ]
     unknown = [verb for verb, flags in zip(verbs, known, strict=True) if flag not in flags]
 
     assert unknown, "no verb has that option"
     with pytest.raises(Usage, match=f"has no option {flag}; use {re.escape(meant)}"):
         parse(unknown[0], [flag])
+
+
+@pytest.mark.spec("X21")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_verb_does_not_take_is_answered_with_the_reason(name: str) -> None:
+    flags = {each for option in load(name).options for each in option.flags}
+
+    assert not flags & {*REFUSED[name], *NOWHERE}
+    for flag, reason in {**NOWHERE, **REFUSED[name]}.items():
+        with pytest.raises(Usage, match=re.escape(reason)):
+            parse(load(name), [flag or "word", *(["word"] if name == "run" else [])])
+
+
+@pytest.mark.spec("X21")
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("ls failed", "ls does not take 'failed'; use --state failed"),
+        ("ls make-7k2m4x", "ls does not take 'make-7k2m4x'; errands show ID shows one task"),
+        ("kill -9 make", "cancel does not take -9: it sends SIGTERM, then SIGKILL"),
+        ("rm -f make", "clear does not take -f: errands cancel ID ends a task first"),
+        ("run -p high make", "run does not take -p: -q prints only the id, and --priority high"),
+        ("run --nightly make", "run has no option --nightly; use --cron @daily"),
+        ("remove make", "errands cancel ID ends a task, and errands clear ID removes"),
+        ("priority make high", "errands edit ID --priority high changes it"),
+        ("-v", "unknown option -v; errands doctor finds what is wrong"),
+        ("--color never ls", "unknown option --color; set NO_COLOR=1"),
+    ],
+)
+def test_what_other_tools_take_is_answered_with_what_does_it_here(line: str, answer: str) -> None:
+    def reads() -> None:
+        name, rest = find(line.split())
+        parse(load(name), rest)
+
+    with pytest.raises(Usage, match=re.escape(answer)):
+        reads()
 
 
 @pytest.mark.spec("X21")

@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import Arguments, Option, Usage, Verb, parse
 from errands.frontends.cli.task_options import command_of, draft_of
-from errands.frontends.cli.verbs import ALIASES, FAMILIES, MEANT, NAMES, find, load
+from errands.frontends.cli.verbs import ALIASES, FAMILIES, NAMES, find, load
 from errands.model.record import evolve, record
 from errands.model.view import View
 
@@ -72,6 +72,8 @@ class ChatLine:
 
     def refuse(self, name: str) -> None:
         """Say where a verb works that does not work here; say nothing about other words."""
+        from errands.frontends.cli.other_tools import VERBS as MEANT
+
         if name in NAMES or name in MEANT or name in ALIASES:
             _verb(name)
 

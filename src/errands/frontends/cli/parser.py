@@ -168,60 +168,6 @@ JSON_TASKS = option(
 )
 
 
-# What people type who know other tools: the option here, by meaning.
-MEANT = {
-    "--label": "--name",
-    "-l": "--name",
-    "--title": "--name",
-    "--delay": "--at +10m",
-    "-d": "--at +10m",
-    "--in": "--at +10m",
-    "--start": "--at 18:30",
-    "--interval": "--every 10m",
-    "--repeat": "--every 10m",
-    "--group": "--lane",
-    "-g": "--lane",
-    "--queue": "--lane",
-    "--stashed": "--hold",
-    "--paused": "--hold",
-    "--immediate": "--priority high",
-    "-i": "--priority high",
-    "-o": "--priority high",
-    "--urgent": "--priority high",
-    "--depends": "--after ID",
-    "--dependency": "--after ID",
-    "-D": "--after ID",
-    "-a": "--after ID",
-    "--working-directory": "--cwd",
-    "--workdir": "--cwd",
-    "--directory": "--cwd",
-    "--dir": "--cwd",
-    "-C": "--cwd",
-    "-e": "--env NAME=VALUE",
-    "--environment": "--env NAME=VALUE",
-    "--print-task-id": "--quiet",
-    "-p": "--quiet",
-    "--follow": "--wait",
-    "-f": "--wait",
-    "--retry": "--retries 3",
-    "--time-limit": "--timeout",
-    "--max-time": "--timeout",
-    "--lines": "--tail 20",
-    "--limit": "--number 20",
-    "--all-failed": "--failed",
-    "--failed": "--state failed",
-    "--running": "--state running",
-    "--successful-only": "--state completed",
-    "--status": "--state",
-    "-s": "--state",
-    "--reason": "--note",
-    "--message": "--note",
-    "-m": "--note",
-    "--to": "--before ID",
-    "--end": "--last",
-}
-
-
 TEXTS = ("PROMPT", "TEXT")  # operands that are often several words
 
 
@@ -288,9 +234,12 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
         flag, equals, value = word[:2], word[2:3], word[2:].removeprefix("=")
     option = flags.get(flag)
     if option is None:
-        if flag in verb.refused:
-            raise Usage(f"{verb.name} does not take {flag}: {verb.refused[flag]}")
-        meant = MEANT.get(flag, "")
+        from errands.frontends.cli.other_tools import NOWHERE, OPTIONS, REFUSED
+
+        refused = {**NOWHERE, **REFUSED.get(verb.name, {}), **verb.refused}
+        if flag in refused:
+            raise Usage(f"{verb.name} does not take {flag}: {refused[flag]}")
+        meant = OPTIONS.get(flag, "")
         if meant.partition(" ")[0] in flags:
             # A letter may as well be one of the command's.
             more = "" if flag.startswith("--") else _advice(verb, flag, rest)
@@ -354,10 +303,20 @@ def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
         if word is not None:
             _check_choice(operand.metavar, word, operand.choices)
     if left:
-        text = verb.operands[-1].metavar if verb.operands else ""
-        more = f"; write {text} in quotes" if text in TEXTS else f"; see errands {verb.name} --help"
-        raise Usage(f"{verb.name} does not take {left[0]!r}{more}")
+        raise Usage(f"{verb.name} does not take {left[0]!r}; {_instead_of_word(verb, left[0])}")
     return values
+
+
+def _instead_of_word(verb: Verb, word: str) -> str:
+    """Say where a word belongs that is one too many."""
+    from errands.frontends.cli.other_tools import REFUSED
+
+    if verb.operands and verb.operands[-1].metavar in TEXTS:
+        return f"write {verb.operands[-1].metavar} in quotes"
+    for option in verb.options:
+        if word in option.choices:
+            return f"use {option.flags[-1]} {word}"
+    return REFUSED.get(verb.name, {}).get("") or f"see errands {verb.name} --help"
 
 
 def whole(text: str) -> int:
