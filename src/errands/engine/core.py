@@ -133,9 +133,11 @@ class EngineCore:
     def counts(self) -> dict[str, int]:
         return self.store.counts()
 
-    def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
+    def next_pending(
+        self, *, limit: int, batch: str | None = None, lane: str | None = None
+    ) -> tuple[list[str], int]:
         """Return the pending tasks that start next, in that order, and how many there are in all."""
-        return self.store.next_pending(limit=limit, batch=batch)
+        return self.store.next_pending(limit=limit, batch=batch, lane=lane)
 
     def start_order(self, task_ids: Sequence[str]) -> list[str]:
         """Return those of the tasks that are pending, in the order in which they would start."""

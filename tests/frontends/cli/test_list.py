@@ -78,6 +78,25 @@ def test_lanes_and_batches_stand_below_the_list(busy: Person) -> None:
 
 
 @pytest.mark.spec("X21")
+def test_tasks_can_be_listed_by_lane_and_by_when_they_ended(busy: Person) -> None:
+    narrow = busy.types("ls", "--lane", "narrow").out
+    assert names(narrow)[0] == "runs"
+    assert not {"first", "second", "later"} & set(names(narrow))
+    waiting = len([line for line in narrow.splitlines() if "○ pending" in line])
+    assert f"+ {12 - waiting} more pending" in narrow
+    ids = [each["id"] for each in busy.types("ls", "--lane", "narrow", "--json=id").objects]
+    assert len(ids) == 13
+
+    assert names(busy.types("ls", "--state", "failed", "--since", "1h").out) == ["second"]
+    assert "second" not in names(busy.types("ls", "--since", "1ms").out)
+    assert names(busy.types("ls", "--since", "1ms").out)[0] == "runs"
+    assert busy.types("ls", "--since", "1ms", "--json=state", "--state", "failed").objects == []
+    refused = busy.types("ls", "--since", "soon", code=2).err
+    assert refused.startswith("errands: --since: 'soon' is not a time that has passed.")
+    assert busy.types("ls", "--lane", "nowhere").out.startswith("no matching tasks")
+
+
+@pytest.mark.spec("X21")
 def test_rejected_tasks_are_listed_with_all_others(busy: Person) -> None:
     assert re.search(r"^wipe-\w+ +✗ rejected", busy.types("ls", "--all").out, re.M)
     assert "rejected" in [view["state"] for view in busy.types("ls", "--all", "--json").objects]

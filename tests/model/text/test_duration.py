@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.model.errors import BadValue
-from errands.model.text.duration import parse_duration, parse_size, parse_time, spoken, upcoming
+from errands.model.text.duration import parse_duration, parse_since, parse_size, parse_time, spoken, upcoming
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -78,9 +80,17 @@ def test_a_wrong_unit_is_named() -> None:
         parse_duration("5 parsecs")
 
 
+def test_a_unit_alone_is_answered_with_one_of_it() -> None:
+    with pytest.raises(BadValue, match=r"'day' is not a duration: write 1d\. Write it like"):
+        parse_duration("day")
+
+
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for parse in (parse_duration, parse_size, lambda t: parse_time(t, now=NOW, zone=BERLIN)):
+    at = partial(parse_time, now=NOW, zone=BERLIN)
+    since = partial(parse_since, now=NOW, zone=BERLIN)
+    readers: tuple[Callable[[str], object], ...] = (parse_duration, parse_size, at, since)
+    for parse in readers:
         try:
             parse(text)
         except BadValue as error:
@@ -126,6 +136,10 @@ def test_an_invalid_size_is_refused(text: str) -> None:
         ("9:05", "2026-11-16T08:05:00+00:00"),
         ("13:00", "2026-11-16T12:00:00+00:00"),
         ("13:00:01", "2026-11-15T12:00:01+00:00"),
+        ("2pm", "2026-11-15T13:00:00+00:00"),
+        ("12am", "2026-11-15T23:00:00+00:00"),
+        ("2:30pm", "2026-11-15T13:30:00+00:00"),
+        ("tomorrow 9 AM", "2026-11-16T08:00:00+00:00"),
         ("today 18:00", "2026-11-15T17:00:00+00:00"),
         ("tomorrow 09:00", "2026-11-16T08:00:00+00:00"),
         ("2026-12-24T18:00", "2026-12-24T17:00:00+00:00"),
@@ -149,6 +163,9 @@ def test_a_time_is_read_in_the_persons_own_zone(text: str, when: str) -> None:
         "25:00",
         "12:60",
         "12:5",
+        "13pm",
+        "0am",
+        "pm",
         "tomorrow",
         "tomorrow 25:00",
         "yesterday 09:00",
@@ -161,6 +178,33 @@ def test_a_time_is_read_in_the_persons_own_zone(text: str, when: str) -> None:
 def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(BadValue, match="Write it like"):
         parse_time(text, now=NOW, zone=BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("2h", "2026-11-15T10:00:00+00:00"),
+        ("1 day", "2026-11-14T12:00:00+00:00"),
+        ("today", "2026-11-14T23:00:00+00:00"),
+        ("Yesterday", "2026-11-13T23:00:00+00:00"),
+        ("yesterday 9 am", "2026-11-14T08:00:00+00:00"),
+        ("13:00", "2026-11-15T12:00:00+00:00"),
+        ("13:01", "2026-11-14T12:01:00+00:00"),
+        ("2026-11-10", "2026-11-09T23:00:00+00:00"),
+        ("2026-11-10T18:00Z", "2026-11-10T18:00:00+00:00"),
+    ],
+)
+def test_a_time_that_has_passed_is_read(text: str, when: str) -> None:
+    read = parse_since(text, now=NOW, zone=BERLIN)
+
+    assert read == datetime.fromisoformat(when)
+    assert read.tzinfo is UTC
+
+
+@pytest.mark.parametrize("text", ["", "tomorrow", "yesterday 25:00", "soon", "-5s", "2026-13-01", "99999d"])
+def test_an_invalid_time_that_has_passed_is_refused(text: str) -> None:
+    with pytest.raises(BadValue, match=r"is not a time that has passed\. Write it like 2h"):
+        parse_since(text, now=NOW, zone=BERLIN)
 
 
 def test_tomorrow_is_the_same_time_on_the_wall_when_the_clocks_change() -> None:

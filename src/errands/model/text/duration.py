@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _HOW_DURATION = "Write it like 30s, 5m, 1h30m, 2d or 500ms; a plain number means seconds."
 _HOW_SIZE = "Write it like 512K, 256M or 2G; a plain number means bytes."
-_HOW_TIME = "Write it like 2026-11-15T09:00, 09:00, 'tomorrow 09:00', 'in 10m' or +10m."
+_HOW_TIME = "Write it like 2026-11-15T09:00, 09:00, 9am, 'tomorrow 09:00', 'in 10m' or +10m."
+_HOW_SINCE = "Write it like 2h, today, yesterday, 09:00 or 2026-11-15."
 
 _UNITS = {
     "ms": timedelta(milliseconds=1),
@@ -55,7 +56,8 @@ def parse_duration(text: str) -> timedelta:
         word, rest = _leading(rest.lstrip(), "abcdefghijklmnopqrstuvwxyz")
         rest = rest.lstrip()
         if not _is_number(number):
-            raise BadValue(f"{text!r} is not a duration. {_HOW_DURATION}")
+            one = f": write 1{_UNIT_NAMES[word]}" if word in _UNIT_NAMES and not number else ""
+            raise BadValue(f"{text!r} is not a duration{one}. {_HOW_DURATION}")
         if word not in _UNIT_NAMES:
             problem = f"{word!r} is not a unit" if word else f"{number} has no unit"
             raise BadValue(f"{text!r} is not a duration: {problem}. {_HOW_DURATION}")
@@ -107,6 +109,24 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datet
             today = _on_the_wall(now, zone, days=0, clock=clock)
             return today if today > now else _on_the_wall(now, zone, days=1, clock=clock)
     return _iso(text, zone)
+
+
+def parse_since(text: str, *, now: datetime, zone: tzinfo | None = None) -> datetime:
+    """Parse a point in time that has passed, in UTC: how long ago it was, a day, or a time.
+
+    A time of day alone is its last occurrence before `now`; a day alone begins at midnight.
+    """
+    words = text.strip().lower().split(maxsplit=1)
+    match words:
+        case ["today" | "yesterday" as day, *rest] if (clock := _clock("".join(rest) or "0:00")) is not None:
+            return _on_the_wall(now, zone, days=-int(day == "yesterday"), clock=clock)
+        case [only] if (clock := _clock(only)) is not None:
+            today = _on_the_wall(now, zone, days=0, clock=clock)
+            return today if today <= now else _on_the_wall(now, zone, days=-1, clock=clock)
+    try:
+        return _iso(text, zone) if "-" in text else now.astimezone(UTC) - parse_duration(text)
+    except BadValue:
+        raise BadValue(f"{text!r} is not a time that has passed. {_HOW_SINCE}") from None
 
 
 def spoken(duration: timedelta) -> str:
@@ -176,13 +196,18 @@ def _bounded(number: float, unit: timedelta, text: str) -> timedelta:
 
 
 def _clock(text: str) -> tuple[int, int, int] | None:
-    """Parse HH:MM or HH:MM:SS."""
-    parts = text.split(":")
+    """Parse HH:MM or HH:MM:SS; with am or pm the minutes may be missing."""
+    half = text[-2:] if text.endswith(("am", "pm")) else ""
+    parts = text.removesuffix(half).rstrip().split(":")
+    if half and len(parts) == 1:
+        parts.append("00")
     if len(parts) not in (2, 3) or not all(len(p) in (1, 2) and p.isascii() and p.isdigit() for p in parts):
         return None
     if len(parts[-1]) != 2:
         return None
     hour, minute, second = (*map(int, parts), 0)[:3]
+    if half:
+        hour = hour % 12 + 12 * (half == "pm") if 1 <= hour <= 12 else 24
     return (hour, minute, second) if hour < 24 and minute < 60 and second < 60 else None
 
 

@@ -145,7 +145,9 @@ if TYPE_CHECKING:
 
         def events(self, task_id: str) -> list[Event]: ...
         def counts(self) -> dict[str, int]: ...
-        def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
+        def next_pending(
+            self, *, limit: int, batch: str | None = None, lane: str | None = None
+        ) -> tuple[list[str], int]:
             """Return the pending tasks that start next, in that order, and how many there are in all.
 
             Recurring tasks and the commands of agents are not among them.

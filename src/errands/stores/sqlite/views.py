@@ -276,21 +276,19 @@ class ViewRows(Table):
         )
         return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
 
-    def next_pending(self, *, limit: int, batch: str | None = None) -> tuple[list[str], int]:
-        of_batch = "" if batch is None else "AND tasks.batch = ?"
+    def next_pending(
+        self, *, limit: int, batch: str | None = None, lane: str | None = None
+    ) -> tuple[list[str], int]:
+        given = {"batch": batch, "lane": lane}
+        values = tuple(each for each in given.values() if each is not None)
+        only = "".join(f" AND tasks.{name} = ?" for name, each in given.items() if each is not None)
         waiting = f"""
             FROM runs INDEXED BY one_live_run CROSS JOIN tasks ON tasks.seq = runs.task
             WHERE runs.state IN ('pending', 'running') AND runs.state = 'pending' AND runs.held = 0
-              AND tasks.standing IS NULL AND NOT ({OF_AGENT}) {of_batch}
+              AND tasks.standing IS NULL AND NOT ({OF_AGENT}){only}
         """
-        values = () if batch is None else (batch,)
-        ids = self.first_column(
-            f"""
-            SELECT tasks.id {waiting}
-            ORDER BY {_START_ORDER} LIMIT ?
-            """,
-            (*values, limit),
-        )
+        in_order = f"SELECT tasks.id {waiting} ORDER BY {_START_ORDER} LIMIT ?"
+        ids = self.first_column(in_order, (*values, limit))
         if len(ids) < limit:
             return ids, len(ids)
         return ids, self.db.read(f"SELECT count(*) {waiting}", values)[0][0]

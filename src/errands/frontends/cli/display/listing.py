@@ -60,10 +60,16 @@ class Wanted:
 
     states: tuple[str, ...] = ()
     batch: str | None = None
+    lane: str | None = None
+    since: datetime | None = None
     everything: bool = False
     number: int | None = None
     columns: tuple[str, ...] = tuple(COLUMNS)
     rows: int = USUAL
+
+    def query(self, **more: Any) -> Query:
+        """Return the query for those of the wanted tasks that `more` describes."""
+        return Query(batch=self.batch, lane=self.lane, since=self.since, **more)
 
 
 @record
@@ -85,11 +91,10 @@ def select(context: Context, wanted: Wanted) -> Selection:
         limit = wanted.number or (None if wanted.everything else wanted.rows + 1)
         # A command of an agent that waits for approval is listed: a person has to see what they approve.
         commands = wanted.everything or "proposed" in states
-        query = Query(states=states, batch=wanted.batch, limit=limit, with_commands=commands)
-        views = in_states(context, query)
+        views = in_states(context, wanted.query(states=states, limit=limit, with_commands=commands))
         if "proposed" in wanted.states:
             # An agent whose call waits for approval is running and also proposed.
-            asked = engine.list(Query(states=("running",), batch=wanted.batch))
+            asked = engine.list(wanted.query(states=("running",)))
             found = {view.id: view for view in (*views, *(each for each in asked if each.needs_approval))}
             views = sorted(found.values(), key=lambda view: view.created_at, reverse=True)[:limit]
         is_cut = not wanted.number and limit is not None and len(views) == limit
@@ -98,17 +103,15 @@ def select(context: Context, wanted: Wanted) -> Selection:
         return Selection(views=tuple(_ordered(views, queue)), is_cut=is_cut)
     # Running ones are as few as the lanes are wide; those that wait may be thousands. The commands of agents
     # are shown under them while they run or wait for approval: a person has to see what they approve.
-    live = engine.list(Query(states=("running", "resumed", "proposed"), batch=wanted.batch))
-    live += engine.list(Query(states=STANDING, batch=wanted.batch))
+    live = engine.list(wanted.query(states=("running", "resumed", "proposed")))
+    live += engine.list(wanted.query(states=STANDING))
     room = max((wanted.rows - len(live)) // 2, FEWEST)
-    ids, pending = engine.next_pending(limit=room + 1, batch=wanted.batch)
+    ids, pending = engine.next_pending(limit=room + 1, batch=wanted.batch, lane=wanted.lane)
     shown = ids if pending == room + 1 else ids[:room]  # a row that says "1 more" saves none
     seen = {view.id for view in live}
     live += engine.summaries([each for each in shown if each not in seen])
     room = max(wanted.rows - len(live), FEWEST)
-    ended = engine.list(
-        Query(states=(*ENDED, "done"), batch=wanted.batch, limit=room + 1, with_commands=False)
-    )
+    ended = engine.list(wanted.query(states=(*ENDED, "done"), limit=room + 1, with_commands=False))
     return Selection(
         views=tuple(_ordered([*live, *ended[:room]], ids)),
         more_pending=pending - len(shown),
@@ -130,7 +133,7 @@ def in_states(context: Context, query: Query) -> list[View]:
 
 def _next_pending(context: Context, wanted: Wanted) -> Selection:
     """Return the pending tasks that start next."""
-    ids, count = context.engine.next_pending(limit=wanted.rows + 1, batch=wanted.batch)
+    ids, count = context.engine.next_pending(limit=wanted.rows + 1, batch=wanted.batch, lane=wanted.lane)
     shown = ids if count == wanted.rows + 1 else ids[: wanted.rows]
     views = [view for view in context.engine.summaries(shown) if view.state == "pending"]
     return Selection(views=tuple(_ordered(views, ids)), more_pending=count - len(shown))
@@ -281,6 +284,6 @@ def _in_use(context: Context) -> str:
 
 
 def _nothing(wanted: Wanted, context: Context) -> str:
-    if wanted.states or wanted.batch:
+    if wanted.states or wanted.batch or wanted.lane or wanted.since:
         return f"no matching tasks; {context.look.command('ls --all')} lists every task"
     return f"no tasks yet; start one: {context.look.command('run')} 'make test'"

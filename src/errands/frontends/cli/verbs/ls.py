@@ -12,9 +12,15 @@ from errands.frontends.cli.display.listing import (
     list_lines,
 )
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option, whole_from_one
+from errands.model.errors import BadValue
 from errands.model.states import EVERY_STATE
+from errands.model.text.duration import parse_since
 from errands.model.view import View
 from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
 
 LEFT = 5  # lines of a terminal that the prompt and the lines below a list need
 
@@ -45,11 +51,22 @@ def _wanted(context: Context, arguments: Arguments) -> Wanted:
     return Wanted(
         states=arguments.state,
         batch=arguments.batch,
+        lane=arguments.lane,
+        since=_since(context, arguments),
         everything=arguments.all,
         number=arguments.number,
         columns=columns,
         rows=min(max(context.rows - LEFT, LEFT), USUAL) if context.rows else USUAL,
     )
+
+
+def _since(context: Context, arguments: Arguments) -> datetime | None:
+    if arguments.since is None:
+        return None
+    try:
+        return parse_since(arguments.since, now=context.engine.clock.now())
+    except BadValue as error:
+        raise Usage(f"--since: {error}") from None
 
 
 def _fields(flag: str, text: str) -> tuple[str, ...]:
@@ -62,11 +79,18 @@ def _fields(flag: str, text: str) -> tuple[str, ...]:
 def _every_match(context: Context, arguments: Arguments) -> list[View]:
     """List all selected tasks for a script, newest first; rejected ones only if everything is wanted."""
     every = EVERY_STATE if arguments.all else ()
-    query = Query(states=arguments.state or every, batch=arguments.batch, limit=arguments.number)
+    query = Query(
+        states=arguments.state or every,
+        batch=arguments.batch,
+        lane=arguments.lane,
+        since=_since(context, arguments),
+        limit=arguments.number,
+    )
     views = in_states(context, query)
     if "proposed" not in arguments.state:
         return views
-    found = {view.id: view for view in (*views, *context.engine.answerable(batch=arguments.batch))}
+    asked = context.engine.answerable(batch=arguments.batch)
+    found = {view.id: view for view in (*views, *(each for each in asked if query.lane in (None, each.lane)))}
     return sorted(found.values(), key=lambda view: view.created_at, reverse=True)[: arguments.number]
 
 
@@ -109,6 +133,11 @@ VERBS = (
                 repeat=True,
             ),
             option("--batch NAME", "only tasks of this batch", completes="batches"),
+            option("--lane LANE", "only tasks of this lane", completes="lanes"),
+            option(
+                "--since TIME",
+                "only tasks that had not ended by then: 2h, today, yesterday, 09:00 or 2026-11-15",
+            ),
             option("-a, --all", "every task, rejected ones too, and the commands of agents under them"),
             option("-n, --number N", "only the newest N", convert=whole_from_one),
             option("-w, --watch", "keep running and show changes as they happen"),
@@ -130,6 +159,7 @@ VERBS = (
             ("errands ls --state running", "running now"),
             ("errands ls --state proposed", "waiting for approval"),
             ("errands ls --state active", "recurring tasks"),
+            ("errands ls --state failed --since yesterday", "what failed since yesterday's midnight"),
             ("errands ls --columns id,state,lane,command", "other columns"),
             (
                 "errands ls --batch nightly --json id,exit_code",
