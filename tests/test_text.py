@@ -171,6 +171,10 @@ def test_a_wrapped_line_keeps_its_indent_its_blanks_and_its_long_words() -> None
     path = "/home/ada/errands/runs/x.1/output.log"
     assert wrap(f"see {path}", 20) == ["see", "/home/ada/errands/", "runs/x.1/output.log"]
     assert wrap("x" * 30, 20) == ["x" * 30]
+    assert wrap("created today (1h 4m ago) by ada", 20) == ["created today", "(1h 4m ago) by ada"]
+    assert wrap("a remark (which is too long to stay whole)", 20)[0] == "a remark (which is"
+    for columns in range(7, 24):
+        assert not any(line.startswith("·") for line in wrap("75% · 4m left · epoch 3", columns))
     assert wrap("\x1b[1mone two\x1b[0m three", 7) == ["\x1b[1mone two\x1b[0m", "three"]
 
 

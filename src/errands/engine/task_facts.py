@@ -74,7 +74,7 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
         yield "paused", f"{local(run.paused_at)} ({ago(run.paused_at, at=at)})"
     elif run.paused_for >= 1:
         yield "paused for", spoken(timedelta(seconds=run.paused_for))
-    yield "progress", progress_text(view, look, at=at, columns=24) if run.state == "running" else ""
+    yield "progress", progress_text(view, look, at=at, columns=20) if run.state == "running" else ""
     if run.state == "running" and view.activity_at is not None and view.agent is None:
         yield "last output", ago(view.activity_at, at=at)
     yield "result", _result(run)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NARROW = frozenset("".join(map(chr, range(32, 127))) + "●○◐✓✗⊘»‖·…█░─│┆╭╮╰╯└•▌")
 # A word that is wider than a whole line, such as a path, may be broken after one of these.
 JOINTS, MINOR_JOINTS = "/|,;=&?", ":-_."
+REMARK = 24  # columns of a remark in brackets that stays together
 
 _JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
@@ -91,8 +92,9 @@ def pad(text: str, columns: int, *, right: bool = False) -> str:
 def wrap(text: str, columns: int, *, hang: int = 0) -> list[str]:
     """Break a text between words into lines of at most that many columns.
 
-    A line that continues another is indented like it, and by `hang` more. Only a word wider than a whole line
-    is broken, after a slash or another joint; without one it stays whole.
+    A line that continues another is indented like it, and by `hang` more. A short remark in brackets stays
+    together, and no line begins with the dot between facts. Only a word wider than a whole line is broken,
+    after a slash or another joint; without one it stays whole.
     """
     return [line for paragraph in text.split("\n") for line in _wrapped(paragraph, columns, hang)]
 
@@ -121,7 +123,7 @@ def _wrapped(paragraph: str, columns: int, hang: int) -> Iterator[str]:
     if words.startswith(("• ", "- ")):
         hang += 2
     line, gap, is_empty = lead, 0, True
-    for word in words.split(" "):
+    for word in _units(words.split(" "), columns - len(lead) - hang):
         if not word:
             gap += 1
             continue
@@ -135,6 +137,20 @@ def _wrapped(paragraph: str, columns: int, hang: int) -> Iterator[str]:
         gap = 1
     if not is_empty:
         yield line
+
+
+def _units(words: list[str], room: int) -> Iterator[str]:
+    """Join the words that stay together where a line has room for them."""
+    while words:
+        word, *words = words
+        if word.startswith("("):
+            end = next((n for n, each in enumerate(words) if ")" in each), -1) if ")" not in word else -1
+            remark = " ".join([word, *words[: end + 1]])
+            if end >= 0 and "" not in words[: end + 1] and width(remark) <= min(REMARK, room):
+                word, words = remark, words[end + 1 :]
+        if words[:1] == ["·"] and word and width(word) + 2 <= room:
+            word, words = f"{word} ·", words[1:]
+        yield word
 
 
 def _parts(word: str, room: int) -> Iterator[str]:
