@@ -47,7 +47,7 @@ async def test_sending_to_a_task_without_input_is_refused(engine: TestEngine) ->
     with pytest.raises(NoInput, match="started without input"):
         await engine.send(task.id, b"x")
     waiting = await engine.submit("cat", input="pipe", after=[task.id])
-    with pytest.raises(ErrandsError, match="is pending; input can be sent to a running task only"):
+    with pytest.raises(ErrandsError, match="is pending; input can only be sent to a running task"):
         await engine.send(waiting.id, b"x")
 
 

@@ -45,7 +45,7 @@ def test_input_reaches_the_task_in_order_and_once_whatever_dies(laptop: FleetHom
     assert laptop.say("logs", task) == "ready\none\ntwo\nthree\n"
     over = laptop.run("send", task, "four")
     assert over.returncode != 0
-    assert "is completed; input can be sent to a running task only" in over.stderr
+    assert "is completed; input can only be sent to a running task" in over.stderr
 
 
 @pytest.mark.spec("L24")
@@ -115,7 +115,7 @@ def test_a_third_home_sends_input_in_order_and_once_whatever_dies(
     assert laptop.say("logs", task) == "ready\none\ntwo\nthree\nfour\n"
     over = desk.run("send", task, "five")
     assert over.returncode != 0
-    assert "is completed; input can be sent to a running task only" in over.stderr
+    assert "is completed; input can only be sent to a running task" in over.stderr
     # It may be secret.
     assert fleet.execute("select distinct body from fleet.requests where wish = 'send'") == [({},)]
 

@@ -81,7 +81,8 @@ def send_trial(address: Address, settings: Mapping[str, Any]) -> None:
     from errands.model.notices.notice import Notice
     from errands.model.text.json_text import plain_text
 
-    body = {"task": "errands", "state": "says hello", "description": "a message sent by errands channel test"}
+    said = "a message sent by errands channel test"
+    body = {"task": "errands", "state": "says hello", "description": said, "is_trial": True}
     notice = Notice(
         id=time.time_ns(),
         run_id="errands.1",

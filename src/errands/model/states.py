@@ -74,7 +74,7 @@ def predicate(state: str) -> str:
 
 def not_running(task_id: str, state: str) -> str:
     """Return the message about input for a task that is not running."""
-    return f"task {task_id} {predicate(state)}; input can be sent to a running task only"
+    return f"task {task_id} {predicate(state)}; input can only be sent to a running task"
 
 
 def task_after(state: TaskState, move: str) -> TaskState:

@@ -72,7 +72,7 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
     """Return a task and its outcome on one line."""
     length = took_text(view.latest, at=at)
     words = [titled(view.id, state_word(view), look)]
-    if length:
+    if length and view.standing is None:  # a recurring task has no time of its own
         words.append(f"{'for' if view.is_live else 'in'} {length}")
     more = outcome(view, look, at=at)
     return " ".join(words) + (f" · {more}" if more else "")
@@ -104,7 +104,7 @@ def repetition(view: View, *, at: datetime, zone: str = "", is_kept: bool = Fals
     """
     standing, run = view.standing, view.latest
     assert standing is not None
-    words = []
+    words = ["running now"] if run.state == "running" else []
     if view.state == "proposed":
         words.append(waits_for(view, at=at))
     if standing.health in ("failing", "broken"):
@@ -118,11 +118,10 @@ def repetition(view: View, *, at: datetime, zone: str = "", is_kept: bool = Fals
     elif standing.checked_at is not None:
         words.append(f"checked {ago(standing.checked_at, at=at)}")
     words.append(line(standing.rule).replace(f" ({zone})", "", 1))
-    if view.is_live:
-        waiting = (
+    if run.state == "pending" and view.is_live:
+        words.append(
             f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at, is_kept=is_kept)
         )
-        words.append("running now" if run.state == "running" else waiting)
     elif run.number and run.completed_at is not None:
         last = " ".join(filter(None, ["last run" if is_kept else "last", run.state, result(run)]))
         when = "" if is_kept else f" {ago(run.completed_at, at=at)}"

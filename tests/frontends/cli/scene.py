@@ -119,7 +119,7 @@ class Scene(Person):
         self.does("run", "-q", "--name", "clean", "rm -rf build", code=4)
         rejected = self.does("run", "-q", "--name", "wipe", "rm -rf /tmp/nowhere", code=4).strip()
         self.does("reject", rejected)
-        self.does("template", "save", "greet", "echo hello {name}")
+        self.does("template", "save", "greet", "echo hello {{name=world}}")
 
     def _until(self, task_id: str, text: str) -> None:
         deadline = time.monotonic() + 120

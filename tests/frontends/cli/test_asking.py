@@ -73,7 +73,13 @@ def test_what_cannot_be_resumed_says_why(person: Person) -> None:
     for words in (["resume", "nobody-222222", "go on"], ["ask", "--resume", "nobody-222222", "go on"]):
         assert person.types(*words, code=3).err == "errands: Task not found: nobody-222222\n"
     person.types("run", "--wait", "--name", "shell", "true")
-    assert "only agents can be resumed" in person.types("resume", "shell", "go on", code=2).err
+    refused = person.types("resume", "shell", "go on", code=2).err
+    assert re.search(r"only agents can be resumed; try errands restart shell-\w{6}\n", refused)
+    person.types("run", "--name", "hourly", "--every", "1h", "true")
+    person.types("pause", "hourly")
+    assert "try errands unpause hourly-" in person.types("resume", "hourly", "go on", code=2).err
+    assert "errands unpause hourly-" in person.types("resume", "hourly", code=2).err
+    person.types("cancel", "hourly")
 
 
 @pytest.mark.spec("A8", "A11")

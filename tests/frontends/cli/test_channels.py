@@ -243,6 +243,7 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
 
     assert hooked.types("channel", "test", "hook").out == "sent a message to hook\n"
     assert receiver.posted[-1].value["title"] == "errands says hello"
+    assert "errands show" not in str(receiver.posted[-1].value), "there is no such task"
     receiver.mood = 500
     assert "the answer is 500" in hooked.types("channel", "test", "hook", code=1).err
     assert "is an inbox" in hooked.types("channel", "test", "inbox", code=2).err

@@ -65,6 +65,11 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
     assert overview_text == person.types("help").out == person.types("-h").out
     assert person.types("run", "--help").out == person.types("help", "run").out
     assert person.types("daemon", "--help").out.count("\n  daemon ") == 4
+    assert len(person.types("template", "--help").out.splitlines()) < 24, "it fits a small terminal"
+    for words in (["--help"], ["run", "--help"], ["template"]):
+        answer = person.types(*words, code=None)
+        lines = (answer.out or answer.err).splitlines()
+        assert max(map(len, lines)) <= 80, "a pager shows it in a terminal"
     assert person.types("--version").out == f"errands {__version__}\n"
 
 
@@ -74,6 +79,7 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
     [
         ([], "Usage: errands VERB"),
         (["shwo"], "unknown verb 'shwo' (did you mean show?)"),
+        (["me"], "unknown verb 'me'; see errands --help"),
         (["queue"], "unknown verb 'queue'; use errands ls: list tasks"),
         (["abort", "x"], "unknown verb 'abort'; use errands cancel: cancel tasks"),
         (["groups"], "unknown verb 'groups'; use errands lane: list the lanes"),
@@ -84,7 +90,7 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
             "unknown verb 'daemon strat' (did you mean start?); choose one of: start, stop, status, run",
         ),
         (["config", "set", "runs.grace", "5s"], "unknown verb 'config set'; edit the file that"),
-        (["--verbose", "ls"], "unknown option --verbose; options follow a verb"),
+        (["--watch", "ls"], "unknown option --watch; options follow a verb"),
         (["events"], "unknown verb 'events'; use errands ls --watch"),
         (["web", "--port", "80"], "web does not take --port: give HOST:PORT"),
         (["run", "-d", "true"], "run does not take -d: every task is in the background; --at +10m"),

@@ -92,7 +92,10 @@ def test_a_schedule_is_shown_fired_paused_and_resumed(person: Person) -> None:
     assert person.sees(task_id)["next_run_at"] is None
     assert [each["id"] for each in person.types("ls", "--json", "--state", "paused").objects] == [task_id]
     assert person.types("unpause", task_id).out.startswith(f"scheduled {task_id}: every 1h; next run")
-    assert person.types("cancel", task_id).out.startswith(f"{task_id}  ")
+    ended = person.types("cancel", task_id).out
+    assert ended.startswith(f"{task_id}  ⊘ cancelled · every 1h · last completed"), (
+        "it has no time of its own"
+    )
     assert person.sees(task_id)["state"] == "cancelled"
     assert "cleared 1 task" in person.types("clear", task_id).out
 
@@ -131,6 +134,8 @@ def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
     task_id = person.types("run", "-q", "--every", "1h", "sleep 600").out.strip()
     run_id = person.types("fire", "-q", task_id).out.strip()
     assert run_id == f"{task_id}.1"
+    person.waits_until(task_id, "run_state", "running")
+    assert "running now · next in 1 h" in person.types("ls").out.partition(task_id)[2].splitlines()[0]
     person.types("stop", task_id)
 
     view = person.sees(task_id)

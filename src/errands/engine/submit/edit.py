@@ -16,6 +16,7 @@ from errands.model.options.draft import HERE, Draft
 from errands.model.options.table import BY_NAME, EDITABLE
 from errands.model.options.values import value_of
 from errands.model.record import evolve, fields
+from errands.model.states import predicate
 from errands.model.trigger import recurring
 from errands.text import did_you_mean
 
@@ -65,7 +66,7 @@ def check_changes(view: View, task: Task, changes: Mapping[str, Any]) -> None:
 
 def _check_pending(view: View) -> None:
     if view.latest.state != "pending" or not view.latest.number:
-        raise IllegalMove(f"task {view.id} is {view.state}; only a pending task can be edited")
+        raise IllegalMove(f"task {view.id} {predicate(view.state)}; only a pending task can be edited")
 
 
 def _check_between_runs(view: View) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.context import ENDLESS
 from errands.frontends.cli.parser import HELP, Option, Verb
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, load
+from errands.model.record import evolve
 from errands.text import Look, pad, width, wrap
 
 TYPE_CHECKING = False
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
 
 WIDEST = 100  # columns; longer lines are hard to read
+IN_A_PAGER = 80  # columns; what reads a pipe says no width, and is in a terminal
 NARROW = 60  # below that, explanations go under what they explain
 
 
@@ -40,8 +43,14 @@ EVERY_DAY = (
 )
 
 
+def _page(look: Look) -> Look:
+    """Return the look of a text to read: of lines that are not too long, also behind a pipe."""
+    return evolve(look, columns=IN_A_PAGER if look.columns == ENDLESS else min(look.columns, WIDEST))
+
+
 def first_page(look: Look) -> str:
     """Return what people do every day, short enough for a small terminal."""
+    look = _page(look)
     return "\n".join(
         [
             f"{look.paint('Usage:', 'bold')} errands VERB [options]",
@@ -55,9 +64,9 @@ def first_page(look: Look) -> str:
 
 def overview(look: Look) -> str:
     """Return the list of all verbs, by purpose."""
-    columns = min(look.columns, WIDEST)
+    look = _page(look)
     lines = [
-        *wrap("Errands runs slow commands in the background and loses none of them.", columns),
+        *wrap("Errands runs slow commands in the background and loses none of them.", look.columns),
         "",
         f"{look.paint('Usage:', 'bold')} errands VERB [options]",
         *_labelled("Start here:", ["errands run 'make test', then errands ls"], look),
@@ -68,37 +77,41 @@ def overview(look: Look) -> str:
         lines += ["", look.paint(f"{title}:", "bold"), *_rows(rows, look, left)]
     lines += [
         "",
-        *wrap("errands VERB --help explains a verb; errands --version prints the version.", columns),
+        *wrap("errands VERB --help explains a verb; errands --version prints the version.", look.columns),
         *wrap(
             "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out, "
             "125 lost, interrupted or skipped, 128+n died by signal n; wait and run --wait exit with the "
             "task's own code.",
-            columns,
+            look.columns,
         ),
     ]
     return "\n".join(lines)
 
 
 def family(name: str, look: Look) -> str:
-    """Return the verbs that share a first word, each with its options."""
+    """Return the verbs that share a first word."""
+    look = _page(look)
     verbs = [load(member) for member in FAMILIES[name]]
-    rows = [(verb.name, verb.summary) for verb in verbs]
-    lines = [f"{look.paint('Usage:', 'bold')} errands {name} VERB [options]", "", *_rows(rows, look)]
-    for verb in verbs:
-        if verb.options:
-            rows = [(spelled(option), explained(option)) for option in verb.options]
-            lines += ["", look.paint(f"Options of {verb.name}:", "bold"), *_rows(rows, look)]
-    lines += ["", *wrap(f"errands {name} VERB --help also shows examples.", look.columns)]
-    return "\n".join(lines)
+    rows = [(" ".join([verb.name, *map(str, verb.operands)]), verb.summary) for verb in verbs]
+    more = f"errands {name} VERB --help shows the options and examples of one."
+    return "\n".join(
+        [
+            f"{look.paint('Usage:', 'bold')} errands {name} VERB [options]",
+            "",
+            *_rows(rows, look),
+            "",
+            *wrap(more, look.columns),
+        ]
+    )
 
 
 def verb_help(verb: Verb, look: Look) -> str:
     """Return the help of one verb: usage, operands, options, examples."""
-    columns = min(look.columns, WIDEST)
+    look = _page(look)
     lines = _labelled("Usage:", [look.command(usage) for usage in usage_lines(verb)], look)
-    lines += ["", *wrap(f"{verb.summary[0].upper()}{verb.summary[1:]}.", columns)]
+    lines += ["", *wrap(f"{verb.summary[0].upper()}{verb.summary[1:]}.", look.columns)]
     if verb.details:
-        lines += ["", *wrap(verb.details, columns)]
+        lines += ["", *wrap(verb.details, look.columns)]
     if verb.operands:
         rows = [(str(operand), operand.help) for operand in verb.operands]
         lines += ["", look.paint("Operands:", "bold"), *_rows(rows, look)]
@@ -172,7 +185,7 @@ def explained(option: Option) -> str:
 
 def _rows(rows: Iterable[tuple[str, str]], look: Look, left: int = 0) -> list[str]:
     rows = list(rows)
-    columns = min(look.columns, WIDEST)
+    columns = look.columns
     # One very long option must not push every explanation to the right edge.
     left = left or min(max(width(name) for name, _ in rows), 30 if columns >= NARROW else 12)
     is_stacked = columns < NARROW and any(width(name) > left for name, _ in rows)

@@ -41,6 +41,7 @@ class Keyboard(Commands):
                 self._act(act)
             else:
                 app.say("nothing was done")
+            app.draw_bars()
             return True
         action = action_of(name, app.places())
         if action:
@@ -66,9 +67,7 @@ class Keyboard(Commands):
     def offered(self) -> list[str]:
         """Return the actions that make sense now, the most important first, for the line of keys."""
         app = self._app
-        if app.is_asking:
-            return ["back"]
-        if app.has_help:
+        if app.is_asking or app.has_help or self._confirmed is not None:
             return ["back"]
         if app.has_task:
             task = app.task_view.subject

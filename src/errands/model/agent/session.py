@@ -142,7 +142,10 @@ def check_resumable(view: View, session: Session | None) -> None:
     """
     run = view.latest
     if view.agent is None:
-        raise BadValue(f"task {view.id} is a command, and only agents can be resumed; try errands restart")
+        way = "unpause" if view.state == "paused" or view.is_paused or view.is_held else "restart"
+        raise BadValue(
+            f"task {view.id} is a command, and only agents can be resumed; try errands {way} {view.id}"
+        )
     if view.is_live and run.cause == "resume":
         raise NotResumable(TOO_SOON)
     is_chat = is_conversation(view)

@@ -220,6 +220,8 @@ def _is_worth(facts: dict[str, Any], key: str) -> bool:
 
 def _where(facts: dict[str, Any], hints: Hints) -> str:
     task = line(str(facts["task"]))
+    if facts.get("is_trial"):
+        return "More: errands channel ls"
     if isinstance(facts.get("approval"), int):
         return f"To answer: {hints.answer.replace('ID', task)}"
     return f"More: {hints.show.replace('ID', task)}"

@@ -58,7 +58,7 @@ def instead_of_resume(view: View) -> str:
     """Return what to type instead of a resume without a prompt, which other tools continue tasks with."""
     if view.agent is not None:
         return f"resume needs a PROMPT for the agent: errands resume {view.id} 'and then?'"
-    if view.is_paused or view.is_held:
+    if view.state == "paused" or view.is_paused or view.is_held:
         way = f"errands unpause {view.id} continues it"
     elif view.is_open:
         way = f"it is {state_word(view)} and needs no resume"

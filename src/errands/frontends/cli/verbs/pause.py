@@ -71,7 +71,7 @@ def _unpause(context: Context, arguments: Arguments, ids: list[str]) -> int:
         elif before.latest.paused_at is None:
             context.say(f"{view.id} is not paused")
         elif before.is_held:
-            context.say(f"released {view.id}: {waits_for(view, at=now())}")
+            context.say(f"released {view.id}: {waits_for(context.engine.get(view.id), at=now())}")
         else:
             settled(context, view)
             context.say(f"continued {view.id}  ({context.look.command('show')} {view.id})")

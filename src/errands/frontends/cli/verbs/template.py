@@ -34,7 +34,17 @@ def save(context: Context, arguments: Arguments) -> int:
         f"{word} {arguments.template}, which takes {takes}  "
         f"({context.look.command('template run')} {arguments.template})"
     )
+    if name := _in_single_braces(draft):
+        context.note(f"{{{name}}} is passed on as it is; a parameter is written {{{{{name}}}}}")
     return 0
+
+
+def _in_single_braces(draft: Draft) -> str:
+    """Return the name of what was probably meant as a parameter, or an empty string."""
+    import re
+
+    found = re.search(r"(?<![${])\{([A-Za-z_]\w*)\}(?!\})", written(draft.command))
+    return found[1] if found else ""
 
 
 def _refuse_task(context: Context, arguments: Arguments) -> None:
