@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.dialects.arguments import checked, milliseconds, schema, task_id, text, texts
+from errands.dialects.arguments import LONGEST, checked, milliseconds, schema, settings, task_id, text, texts
 from errands.model.errors import BadValue
 from errands.ports.schema import flag, integer
 
@@ -22,6 +22,7 @@ SCHEMA = schema(
     count=integer(minimum=1),
     id=task_id(),
     after=texts(),
+    env=settings(),
 )
 
 ANYTHING = st.recursive(
@@ -66,10 +67,16 @@ def test_a_wait_beyond_the_bounds_is_refused(wait: float) -> None:
         ({"name": "x", "count": 1.5}, "count must be a whole number (got 1.5)"),
         ({"name": "x", "after": "y"}, "after must be a list (got 'y')"),
         ({"name": "x", "after": ["y", 1]}, "entry 2 of after must be text (got 1)"),
+        ({"name": "x", "env": {"A": 1}}, "A in env must be text (got 1)"),
+        (
+            {"name": "x", "env": {"A": "y" * (LONGEST + 1)}},
+            "A in env must have at most 100,000 characters (got 100,001)",
+        ),
+        ({"name": "x", "env": {"A": "\ud800"}}, r"A in env must be text in UTF-8 (got '\ud800')"),
         (
             {"name": "x", "laud": True},
             "unknown argument 'laud' (did you mean loud?); the arguments are: "
-            "name, kind, loud, wait, count, id, after",
+            "name, kind, loud, wait, count, id, after, env",
         ),
     ],
 )

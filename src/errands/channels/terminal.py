@@ -63,7 +63,7 @@ def at_prompt(path: str, shell: str, *, asking: int | None = None) -> None:
     except OSError:
         raise Refused(f"the terminal {path} is gone") from None
     if not stat.S_ISCHR(facts.st_mode) or facts.st_uid != os.geteuid():
-        raise Refused(f"{path} is no longer this user's terminal")
+        raise Refused(f"{path} is not this user's terminal")
     pid, _, started = shell.partition(".")
     if not pid.isdecimal() or not os.path.isdir("/proc/self"):
         return  # without /proc, the owner is all we can check

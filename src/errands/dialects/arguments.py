@@ -19,6 +19,7 @@ LONGEST = 100_000  # characters of a prompt or a command; whatever is longer bel
 LONGEST_WAIT = 600_000  # milliseconds
 
 _NOTHING = (None, "")
+_SETTING = schemas.text(longest=LONGEST)
 
 
 def offered(*names: str) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def texts(description: str = "") -> Schema:
 
 
 def settings(description: str = "") -> Schema:
-    return schemas.mapped(schemas.text(longest=LONGEST), description, most=100)
+    return schemas.mapped(schemas.words(), description, most=100)
 
 
 def milliseconds(description: str, *, default: int) -> Schema:
@@ -82,6 +83,9 @@ def checked(parameters: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str
     for name, value in values.items():
         values[name] = _converted(value, properties[name]["type"])
         schemas.check(values[name], properties[name], name)
+        # Every word of a list of tools costs each conversation, so the schema does not name this limit.
+        for key, each in value.items() if isinstance(value, dict) else ():
+            schemas.check(each, _SETTING, f"{key} in {name}")
     defaults = {name: each["default"] for name, each in properties.items() if "default" in each}
     return {**defaults, **values}
 
