@@ -8,9 +8,8 @@ from typing import Any
 from errands.model.record import evolve
 from errands.model.view import View
 from errands.ports.dialect import Reply
-from errands.testing.carriers import EngineCarrier
 from errands.testing.engines import WITHIN, until
-from errands.testing.speaker import Speaker
+from errands.testing.speaker import EngineCarrier, Speaker
 
 
 def task_id(reply: Reply) -> str:

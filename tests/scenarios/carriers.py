@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.testing.carriers import OpenWay, through_the_engine
+from errands.testing.speaker import OpenWay, through_the_engine
 from tests.scenarios.mcp_ways import over_http, over_stdio
 
 WAYS: dict[str, OpenWay] = {

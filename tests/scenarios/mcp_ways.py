@@ -32,8 +32,8 @@ from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.tools.http_server import App, Receive, Scope, Send, origins_of
 from errands.ports.dialect import Caller, Reply, Tool
 from errands.ports.server_socket import listening
-from errands.testing.carriers import Carrier, Way
 from errands.testing.engines import TestEngine
+from errands.testing.speaker import Carrier, Way
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

@@ -17,6 +17,7 @@ from errands.model.text.duration import spoken as spoken_duration
 from errands.model.view import View, as_json
 from errands.ports.dialect import Reply, Tool
 from errands.ports.schema import flag, integer
+from errands.text.describe import state_word
 
 LISTED = 50  # tasks in one list
 _NOTHING: tuple[Any, ...] = (None, "", [])
@@ -255,12 +256,12 @@ class Native(BaseDialect):
 
     async def control(self, context: ToolContext, *, id: str, action: str) -> Reply:
         view = await context.control(await context.find(id), action)
-        return _reply(view, [f"Task {view.id} is {_state_word(view)}.", _place(view, action)])
+        return _reply(view, [f"Task {view.id} is {state_word(view)}.", _place(view, action)])
 
     async def edit(self, context: ToolContext, *, id: str, **changes: Any) -> Reply:
         view = await context.edit(await context.find(id), **changes)
         return _reply(
-            view, [f"Task {view.id} is {_state_word(view)}: {one_line(view.command)}", approval(view)]
+            view, [f"Task {view.id} is {state_word(view)}: {one_line(view.command)}", approval(view)]
         )
 
     async def lanes(self, context: ToolContext) -> Reply:
@@ -294,19 +295,13 @@ def _reply(view: View, lines: list[str], **more: Any) -> Reply:
     return reply([view], lines, {**_facts(view), **more})
 
 
-def _state_word(view: View) -> str:
-    if view.standing is None and (view.is_held or view.is_paused):
-        return "held" if view.is_held else "paused"
-    return view.state
-
-
 def _place(view: View, action: str) -> str:
     return f"It is {action} in lane {view.lane}." if action in ("first", "last") else ""
 
 
 def listed(view: View, now: datetime) -> str:
     run = view.latest
-    words = [view.id, view.marks, _state_word(view)]
+    words = [view.id, view.marks, state_word(view)]
     if view.standing is not None:
         words.append(f"[{one_line(view.standing.rule, 80)}]")
         words.append(f"last run: {run.state}" if run.number else "")

@@ -73,7 +73,7 @@ async def test_a_group_without_tasks_says_so(engine: TestEngine, home: Home) -> 
             "Nothing is running.",
             "No new failures.",
             "Nothing comes next.",
-            "No tasks yet: o starts one",
+            "No tasks yet: press o to start one",
         )
         await engine.finished("true")
         await viewer.hides("No tasks yet")

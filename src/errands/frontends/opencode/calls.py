@@ -12,11 +12,11 @@ from errands.engine.actor import actor, enclosing_run
 from errands.engine.approval.answers import answers_to
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
-from errands.frontends.opencode.program import Program, owner_of
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.http import AsyncClient, HttpError
 from errands.model.approval import Approval
 from errands.model.errors import AgentUnavailable, ErrandsError
+from errands.model.record import record
 from errands.model.text.answers import Answer
 from errands.model.view import View
 from errands.ports.dialect import Caller, Reply
@@ -33,6 +33,20 @@ LAUNCH = "background_task"
 ANSWERS = 60.0  # seconds for OpenCode to say which agents it has
 
 Ask = Callable[[int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
+
+@record
+class Program:
+    """`wakes` if a report can reach its sessions after their turn; `opencode run` exits with it."""
+
+    pid: int = 0
+    program: str = ""
+    socket: str | None = None  # of its bridge
+    wakes: bool = False
+
+
+def owner_of(session: str) -> str:
+    return f"opencode:{session}"
 
 
 class Calls:

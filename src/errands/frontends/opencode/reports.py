@@ -17,7 +17,7 @@ from errands.engine.engine import Engine
 from errands.engine.notices.agent_report import MOST, message, news
 from errands.engine.notices.notice_waiter import GATHER, claim, has_claim
 from errands.engine.waiting import LOOK
-from errands.frontends.opencode.program import owner_of
+from errands.frontends.opencode.calls import owner_of
 from errands.model.states import OPEN
 from errands.ports.store import Query
 

@@ -26,8 +26,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.frontends.opencode.calls import Calls
-from errands.frontends.opencode.program import Program, owner_of
+from errands.frontends.opencode.calls import Calls, Program, owner_of
 from errands.frontends.opencode.reports import Reports
 from errands.ports.bridges import Bridge, data_directory, folder, holder, keep, started
 

@@ -106,8 +106,8 @@ class Feed:
         engine, at = self.engine, self.now()
         live = engine.list(Query(states=("proposed",), limit=_MOST_QUESTIONS))
         live += engine.list(Query(states=("running", "resumed")))
-        waiting = sorted((view for view in live if needs_answer(view)), key=lambda view: view.created_at)
-        running = [view for view in live if view.latest.state == "running" and not needs_answer(view)]
+        waiting = sorted((view for view in live if view.needs_approval), key=lambda view: view.created_at)
+        running = [view for view in live if view.latest.state == "running" and not view.needs_approval]
         running.sort(key=lambda view: view.latest.started_at or view.created_at)
         failed = [
             view
@@ -169,10 +169,6 @@ class Feed:
             return looked_at.astimezone(UTC)
         except (OSError, ValueError):
             return self.now() - _FIRST_LOOK
-
-
-def needs_answer(view: View) -> bool:
-    return view.state == "proposed" or view.question is not None
 
 
 def known(view: View) -> Known:

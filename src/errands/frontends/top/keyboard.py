@@ -205,7 +205,7 @@ _MORE: dict[str, tuple[str, ...]] = {
 
 def _of_task(view: View) -> list[str]:
     """Return what can be done with a task, the most important first."""
-    if view.state == "proposed" or view.question is not None:
+    if view.needs_approval:
         return ["approve", "reject", "cancel"]
     if view.standing is not None:
         return ["pause", "fire", "cancel"] if view.is_open else ["restart"]

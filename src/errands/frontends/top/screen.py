@@ -25,7 +25,7 @@ from errands.frontends.top.bar_lines import (
     key_line,
     view_line,
 )
-from errands.frontends.top.feed import Feed, NowFacts, needs_answer
+from errands.frontends.top.feed import Feed, NowFacts
 from errands.frontends.top.line_view import Line, TextView, plain
 from errands.frontends.top.lists.lanes import LaneList
 from errands.frontends.top.lists.now import now_entries
@@ -394,4 +394,4 @@ class TopScreen(App[int]):
             inner: tuple[Place, ...] = ("log",) if self.task_view.part == "output" else ()
             return (*inner, "question", "task")
         view = self.chosen_view()
-        return ("question", "list", "task") if view and needs_answer(view) else ("list", "task")
+        return ("question", "list", "task") if view and view.needs_approval else ("list", "task")

@@ -18,6 +18,19 @@ from errands.text.describe import outcome, purpose, result
 from errands.text.question import question
 from errands.text.trace import draw_tree
 
+# The sign of what became of a slot in Unicode and ASCII, and its colour; of a day, the worst, which is first.
+FATES: dict[str, tuple[str, str, str]] = {
+    "failed": ("✗", "x", "red"),
+    "missed": ("!", "!", "red"),
+    "cancelled": ("⊘", "-", "grey"),
+    "waiting": ("○", "o", "yellow"),
+    "running": ("●", "*", "cyan"),
+    "late": ("✓", "+", "yellow"),
+    "ran": ("✓", "+", "green"),
+    "coalesced": ("»", ">", "grey"),
+    "skipped": ("»", ">", "grey"),
+}
+
 
 def sign_of(state: str, look: Look) -> tuple[str, str]:
     """Return the sign of a state and its colour."""

@@ -11,6 +11,7 @@ import json
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -22,12 +23,12 @@ from errands.engine.engine import Engine
 from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.tools.http_server import App, Receive, Scope, Send
 from errands.frontends.web.answers import ANSWERS
-from errands.frontends.web.answers.hosts import list_hosts
 from errands.frontends.web.api.bodies import LONGEST_BODY
 from errands.frontends.web.api.openapi import document
 from errands.frontends.web.api.operation import Operation
 from errands.frontends.web.api.operations import OPERATIONS
 from errands.frontends.web.api.request import body_of, values_of
+from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Download, Engines, Services, Text
 from errands.frontends.web.callers import Callers
 from errands.frontends.web.guard import Guard, RefusalError
@@ -37,6 +38,7 @@ from errands.frontends.web.stream import Streams
 from errands.model import errors
 from errands.model.errors import ErrandsError
 from errands.model.text.sanitise import line
+from errands.model.view import plain_value
 
 _THREADS = 4  # requests that are answered at the same time; a slow one holds up no others
 _STATUSES: tuple[tuple[type[ErrandsError], int], ...] = (
@@ -137,7 +139,7 @@ class WebApp:
         if operation.name == "openapi":
             return _json(document(self._url), 200)
         if operation.name == "hosts":
-            return _json(await list_hosts(self._hosts), 200)
+            return _json(await _list_hosts(self._hosts), 200)
         if operation.name == "stream":
             return await self._streams.open(caller, logs=values["logs"], after=values["after"])
         if operation.name == "sign-in":
@@ -196,6 +198,29 @@ def refusal_of(error: ErrandsError) -> RefusalError:
     # Callers get one name for everything that is not found.
     kind = errors.NotFound if isinstance(error, errors.UnknownTask) else type(error)
     return RefusalError(status, line(str(error)), kind.__name__)
+
+
+async def _list_hosts(watch: HostWatch) -> dict[str, Any]:
+    """Return the hosts, none if this home is not in a fleet; say why if they cannot be listed."""
+    if not watch.is_member:
+        return {"member": False, "hosts": []}
+    try:
+        found = await watch.hosts()
+    except ErrandsError as error:
+        raise RefusalError(503, line(str(error)), type(error).__name__) from error
+    now = datetime.now(UTC)
+    return {
+        "member": True,
+        "hosts": [
+            shaped(
+                "Host",
+                each,
+                seen_at=plain_value(now - timedelta(seconds=each.seen)),
+                own=each.id == watch.own,
+            )
+            for each in found
+        ],
+    }
 
 
 async def _unused(request: Request) -> Response:

@@ -19,7 +19,7 @@ def now_entries(facts: NowFacts, *, is_first_time: bool = False) -> list[Entry]:
         entries.append([(f"   and {facts.more_pending:,} more wait", "dim")])
     if is_first_time:
         entries.append([])
-        entries.append([("No tasks yet: o starts one, and so does, in a shell: errands run 'make test'", "")])
+        entries.append([("No tasks yet: press o to start one, or in a shell: errands run 'make test'", "")])
     return entries
 
 

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from errands.frontends.top.bar import Bar
-from errands.frontends.top.feed import Feed, needs_answer
+from errands.frontends.top.feed import Feed
 from errands.frontends.top.line_view import TextView
 from errands.model.text.sanitise import line as safe
 from errands.model.view import View
@@ -32,10 +32,10 @@ class Preview(Container):
             rule.set_line([(dash * tail.columns, "dim")])
             tail.set_lines([])
             return
-        title = "would run" if needs_answer(view) else "output"
+        title = "would run" if view.needs_approval else "output"
         head = f"{dash * 2} {view.id} {title} "
         rule.set_line([(head + dash * max(tail.columns - len(head), 0), "dim")])
-        if needs_answer(view):
+        if view.needs_approval:
             lines = [safe(each) for each in view.command.split("\n")][: tail.height]
         else:
             lines = self._feed.tail(view.id, tail.height)

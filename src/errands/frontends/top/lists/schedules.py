@@ -7,20 +7,13 @@ from datetime import UTC, datetime
 from errands.engine.engine import Engine
 from errands.frontends.top.line_view import Line
 from errands.frontends.top.lists.rows import Entry
+from errands.frontends.top.words import FATES
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import STANDING
 from errands.ports.store import Query
 from errands.text import Look
 
 _STREAK = 20  # slots that are shown of each schedule
-_OUTCOMES = {
-    "ran": ("✓", "+", "green"),
-    "late": ("✓", "+", "yellow"),
-    "waiting": ("○", "o", "yellow"),
-    "coalesced": ("»", ">", "grey"),
-    "skipped": ("»", ">", "grey"),
-    "missed": ("✗", "x", "red"),
-}
 
 
 class ScheduleList:
@@ -43,6 +36,6 @@ class ScheduleList:
         """Draw what became of the latest slots, the newest at the right."""
         line: Line = []
         for slot in reversed(self._slots.get(task_id, ())):
-            fancy, plain, colour = _OUTCOMES[slot.outcome]
+            fancy, plain, colour = FATES[slot.outcome]
             line.append((self._look.sign(fancy, plain), colour))
         return line

@@ -28,14 +28,14 @@ def parts_of(view: View) -> list[str]:
 
 def first_part(view: View) -> str:
     """Return what a person wants to see first."""
-    if view.state == "proposed" or view.question is not None:
+    if view.needs_approval:
         return "question"
     return "output" if view.agent is None else "conversation"
 
 
 def may_be_answered(view: View) -> bool:
     """Return whether a person can approve a task: it asks, was rejected, or failed in its sandbox."""
-    if view.state == "proposed" or view.question is not None or view.state == "rejected":
+    if view.needs_approval or view.state == "rejected":
         return True
     waits = view.agent is not None and view.agent.waiting == "approval"
     return waits or (view.state == "failed" and view.verdict == "contained")

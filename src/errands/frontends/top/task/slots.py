@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 
 from errands.engine.engine import Engine
 from errands.frontends.top.line_view import Line
+from errands.frontends.top.words import FATES
 from errands.model.schedule.slot_record import Slot
 from errands.model.text.sanitise import line
 from errands.model.view import View
@@ -25,18 +26,6 @@ _LATEST = 100
 _NEXT = 5
 _NARROW, _WIDE = 8, 14  # columns of a day
 _DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
-# The sign of what became of a slot in Unicode and ASCII, and its colour; of a day, the worst, which is first.
-_FATES: dict[str, tuple[str, str, str]] = {
-    "failed": ("✗", "x", "red"),
-    "missed": ("!", "!", "red"),
-    "cancelled": ("⊘", "-", "grey"),
-    "waiting": ("○", "o", "yellow"),
-    "running": ("●", "*", "cyan"),
-    "late": ("✓", "+", "yellow"),
-    "ran": ("✓", "+", "green"),
-    "coalesced": ("»", ">", "grey"),
-    "skipped": ("»", ">", "grey"),
-}
 
 
 def slot_lines(engine: Engine, view: View, look: Look, *, month: int, at: datetime) -> list[Line]:
@@ -93,7 +82,7 @@ def _day(counts: Counts, look: Look) -> tuple[str, str]:
     if not counts:
         return "", ""
     fates = [_fate(outcome, state) for outcome, state, _ in counts]
-    fancy, plain, colour = _FATES[min(fates, key=list(_FATES).index)]
+    fancy, plain, colour = FATES[min(fates, key=list(FATES).index)]
     return f" {look.sign(fancy, plain)} {sum(count for _, _, count in counts)}", colour
 
 
@@ -103,7 +92,7 @@ def _fate(outcome: SlotOutcome, state: RunState | None) -> str:
 
 
 def _slot(slot: Slot, look: Look, state: RunState | None) -> Line:
-    fancy, plain, colour = _FATES[_fate(slot.outcome, state)]
+    fancy, plain, colour = FATES[_fate(slot.outcome, state)]
     more = f" and {slot.count - 1} more" if slot.count > 1 else ""
     run = f"  run {slot.run}, {state}" if slot.run and state else ""
     return [
