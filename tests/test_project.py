@@ -42,6 +42,15 @@ def test_the_base_install_needs_only_the_bash_grammar_cron_and_time_zones() -> N
     assert needed == {"cronsim", "tree-sitter", "tree-sitter-bash", "tzdata"}
 
 
+def test_scripts_without_py_are_checked_like_modules() -> None:
+    """A check of a commit looks at them too, because of their first lines."""
+    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
+    places = [place for folder in ("bin", "tools") for place in (ROOT / folder).iterdir() if place.is_file()]
+    scripts = [each for each in places if not each.suffix and b"python" in each.read_bytes().split(b"\n")[0]]
+
+    assert sorted(ruff["extend-include"]) == sorted(str(each.relative_to(ROOT)) for each in scripts)
+
+
 def test_an_editable_install_is_a_plain_path() -> None:
     """An import hook would slow down the start of every program in the environment."""
     hooks = [
