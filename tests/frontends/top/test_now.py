@@ -40,6 +40,18 @@ async def test_the_first_screen_has_four_groups(engine: TestEngine, home: Home) 
     assert "1 waiting for you · 1 running · 1 failed" in screen
 
 
+async def test_the_current_run_of_a_recurring_task_is_running(engine: TestEngine, home: Home) -> None:
+    hourly = await engine.submit("echo ready; read line", name="hourly", every="1h", input="pipe")
+    await engine.fire(hourly.id)
+    await engine.printed(hourly.id, "ready")
+
+    async with viewing(home) as viewer:
+        screen = await viewer.shows(hourly.id, "RUNNING · 1", "Nothing comes next.")
+
+    assert "1 running" in screen
+    assert "running now" in screen
+
+
 async def test_what_comes_next_is_in_the_order_of_time(engine: TestEngine, home: Home) -> None:
     await engine.submit("true", name="waits", hold=True)
     await engine.submit("true", name="later", at="in 9h")

@@ -82,6 +82,16 @@ def test_the_overview_has_what_waits_and_what_failed(web: WebServer, tasks: dict
     assert later["failed"] == []
 
 
+def test_the_overview_has_the_current_run_of_a_recurring_task(web: WebServer) -> None:
+    task = web.post("/api/tasks", {"command": "read line", "every": "1h", "input": "pipe"}).json["row"]["id"]
+    web.errands("fire", task)
+    row = until(web, task, lambda row: row["live"] and row["started_at"])
+
+    running = [each["id"] for each in web.get("/api/overview").json["running"]]
+    web.errands("cancel", task)
+    assert task in running, row
+
+
 def test_a_row_says_what_the_command_line_says(web: WebServer, tasks: dict[str, str]) -> None:
     row = web.get(f"/api/tasks/{tasks['failed']}").json["row"]
     assert row["said"] == {"state": "failed", "more": "exit 3"}

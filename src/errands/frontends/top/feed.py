@@ -106,6 +106,8 @@ class Feed:
         engine, at = self.engine, self.now()
         live = engine.list(Query(states=("proposed",), limit=_MOST_QUESTIONS))
         live += engine.list(Query(states=("running", "resumed")))
+        standing = engine.list(Query(states=STANDING))
+        live += [view for view in standing if view.latest.state == "running"]
         waiting = sorted((view for view in live if view.needs_approval), key=lambda view: view.created_at)
         running = [view for view in live if view.latest.state == "running" and not view.needs_approval]
         running.sort(key=lambda view: view.latest.started_at or view.created_at)
@@ -117,8 +119,7 @@ class Feed:
         ids, pending = engine.next_pending(limit=_MOST_NEXT)
         seen = {view.id for view in live}
         coming = engine.summaries([each for each in ids if each not in seen])
-        standing = [view for view in engine.list(Query(states=STANDING)) if view.state == "active"]
-        coming += [view for view in standing if view.id not in seen and not view.is_live]
+        coming += [view for view in standing if view.state == "active" and not view.is_live]
         places = {each: place for place, each in enumerate(ids)}
         coming.sort(key=lambda view: start_rank(view, places.get(view.id, 0), at=at))
         self._keep((*live, *failed, *coming))

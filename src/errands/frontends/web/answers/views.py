@@ -12,6 +12,7 @@ from errands.frontends.web.answers.rows import Rows, counts, daemon_facts, lanes
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.model.errors import BadValue
+from errands.model.states import STANDING
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_value
 from errands.ports.schema import moment
@@ -38,6 +39,8 @@ def overview(call: Call) -> Answer:
     rows = Rows(engine)
     failed_since = _time(call, "failed_since", now - timedelta(days=1))
     running = engine.list(Query(states=("running", "resumed"), limit=_MOST, with_commands=False))
+    # A recurring task stays active while a run of it is going.
+    running += engine.list(Query(states=STANDING, limit=_MOST))
     asked = engine.answerable()
     waiting_ids = {view.id for view in asked}
     pending, _ = engine.next_pending(limit=_NEXT)
