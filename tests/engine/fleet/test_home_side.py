@@ -11,6 +11,7 @@ import pytest
 from errands.engine.fleet import home_side
 from errands.engine.fleet.home_side import AT_ONCE, HomeSide
 from errands.hosts.fleet import PostgresFleet
+from errands.model.options.draft import Draft
 from errands.model.view import View
 from errands.ports.fleet import HostFacts, placement
 from errands.ports.fleet.membership import Membership, write
@@ -49,7 +50,8 @@ class Laptop:
 
     async def place(self, count: int) -> list[View]:
         """Submit commands for another host, and wait until the daemon has placed them."""
-        views = [await self.engine.submit("true", host="big", name=f"deed{n}") for n in range(count)]
+        drafts = [Draft(command=("true",), host="big", name=f"deed{n}") for n in range(count)]
+        views = await self.engine.submit_all(drafts)
         directories = [self.engine.engine.home.run(view.latest.id) for view in views]
         await until(lambda: all(map(placement.read, directories)))
         return views
@@ -67,7 +69,8 @@ async def laptop(own_home: Path, database: str) -> AsyncIterator[Laptop]:
     write(Home(path=str(own_home)).fleet, me)
     fleet = CountedFleet(database)
     await fleet.open()
-    async with embedded(str(own_home)) as engine:
+    # What happens was caused by an event: the daemon does not look by itself.
+    async with embedded(str(own_home), **{"daemon.tick": "1h"}) as engine:
         laptop = Laptop(engine, fleet, me)
         yield laptop
         for view in await engine.list():

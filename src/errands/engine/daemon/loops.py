@@ -249,6 +249,8 @@ class Loops:
         self._supervisor.forget(runs, [run.id for _, run in revived])
         for task, run in (*revived, *claimed):
             self._supervisor.start(task, run)
+        if claimed and self._dispatcher.has_room:  # they take no slot here, so more are ready
+            self.wake()
         asked = self._dispatcher.asked()
         changed = [
             *effects.ended,
