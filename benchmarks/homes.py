@@ -1,4 +1,4 @@
-"""Two homes of a fleet: how far behind followed output is, and how much of it a killed host leaves."""
+"""Homes of a fleet: how fast they do short commands, how far behind output is, what a killed host leaves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
+from benchmarks.contenders.fleet_worker import SLOTS
+from benchmarks.queues import HOSTS
+from errands.bootstrap import open_engine
+from errands.model.options.draft import Draft
 from tests.postgres import Server
 from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
 
@@ -20,17 +25,38 @@ for n in range({count}):
 """
 
 
+def carried_out(server: Server, count: int) -> float:
+    """Return how many `true` per second two hosts carry out for a home that submits them all at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        fleet = TestFleet(Path(folder), server)
+        try:
+            laptop = fleet.add("laptop", "--slots", "0")
+            for n in range(HOSTS):
+                fleet.add(f"host{n}", "--label", "quick", "--slots", str(SLOTS))
+            with closing(open_engine(laptop.home)) as engine:
+                drafts = [Draft(command=("true",), name=f"n{n}", host="quick") for n in range(count)]
+                began = time.monotonic()
+                engine.submit_all(drafts)
+                eventually(lambda: engine.store.counts()["completed"] == count, "all to have ended")
+                return count / (time.monotonic() - began)
+        finally:
+            fleet.close()
+
+
 def followed(server: Server, lines: int) -> list[float]:
-    """Return how long each line takes from its host to the `errands logs -f` of another home."""
+    """Return how long each line takes from its host to `errands logs -f` in a home that has no part in it."""
     with tempfile.TemporaryDirectory() as folder:
         fleet = TestFleet(Path(folder), server)
         try:
             laptop = fleet.add("laptop", "--slots", "0")
             fleet.add("gpu", "--slots", "2")
+            desk = fleet.add("desk", "--slots", "0")
             task = _submit(laptop, count=lines + 20)
+            # No other home knows it before it is offered.
+            eventually(lambda: task in desk.say("ls", "--fleet"), "its offer")
             behind = []
             with subprocess.Popen(
-                laptop.words("logs", "-f", task), env=laptop.environ, stdout=subprocess.PIPE, text=True
+                desk.words("logs", "-f", task), env=desk.environ, stdout=subprocess.PIPE, text=True
             ) as following:
                 assert following.stdout is not None
                 for line in following.stdout:

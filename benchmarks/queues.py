@@ -37,9 +37,7 @@ def kinds() -> list[str]:
 async def queue(server: Server, kind: str) -> AsyncIterator[tuple[str, Add, AddMany]]:
     """Prepare a queue: its address, how to add one job, and how to add many."""
     name = server.create_database()
-    async with {"errands": _errands, "procrastinate": _procrastinate, "pgqueuer": _pgqueuer}[kind](
-        server.url(name)
-    ) as adding:
+    async with _QUEUES[kind](server.url(name)) as adding:
         yield server.url(name), *adding
     server.drop_database(name)
 
@@ -105,6 +103,14 @@ async def _pgqueuer(url: str) -> AsyncIterator[tuple[Add, AddMany]]:
     lines.close()
     process.wait()
     answers.close()
+
+
+_QUEUES = {
+    "errands": _errands,
+    "procrastinate": _procrastinate,
+    "procrastinate-true": _procrastinate,
+    "pgqueuer": _pgqueuer,
+}
 
 
 def placed(number: int, lane: str = "default") -> Placed:

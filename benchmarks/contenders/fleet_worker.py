@@ -1,7 +1,8 @@
 """A host of the fleet, or a bare worker of a peer.
 
 Run it with `python -m benchmarks.contenders.fleet_worker KIND URL NAME`. Its jobs do nothing; for each one it
-prints its number and the moment it started. All have eight slots.
+prints its number and the moment it started. Those of `procrastinate-true` run `true`, and it prints when that
+has ended. All have eight slots.
 PgQueuer lives in an environment of its own, so its jobs are added by such a process, too: `pgqueuer-add`.
 """
 
@@ -50,17 +51,24 @@ async def errands(url: str, name: str) -> None:
         task.add_done_callback(running.discard)
 
 
-async def procrastinate(url: str, name: str) -> None:
+async def procrastinate(url: str, name: str, *program: str) -> None:
     from procrastinate import App, PsycopgConnector
 
     app = App(connector=PsycopgConnector(conninfo=url))
 
     @app.task(name="noop")
     async def noop(n: int) -> None:
+        if program:
+            process = await asyncio.create_subprocess_exec(*program)
+            assert await process.wait() == 0
         started(n)
 
     async with app.open_async():
         await app.run_worker_async(concurrency=SLOTS, delete_jobs="always", install_signal_handlers=False)
+
+
+async def procrastinate_true(url: str, name: str) -> None:
+    await procrastinate(url, name, "true")
 
 
 async def pgqueuer(url: str, name: str) -> None:
@@ -100,6 +108,7 @@ async def add_to_pgqueuer(url: str, name: str) -> None:
 KINDS = {
     "errands": errands,
     "procrastinate": procrastinate,
+    "procrastinate-true": procrastinate_true,
     "pgqueuer": pgqueuer,
     "pgqueuer-add": add_to_pgqueuer,
 }

@@ -28,6 +28,7 @@ from tests.postgres import DURABLE, Server, running
 
 _BACKLOG = 100_000
 _PAUSE = 0.02  # seconds between two samples of latency, so that each finds idle hosts
+_WARM = 5  # jobs after which all hosts are at work
 _WIDTH = 7  # of the lane over four hosts
 
 
@@ -38,6 +39,7 @@ def measure(scale: Scale) -> list[Table]:
         figures = [
             *asyncio.run(_beside_peers(server, samples, jobs, backlog, scale.rounds)),
             *asyncio.run(_alone(server, samples, jobs, backlog)),
+            _commands(server, scale.tasks, scale.rounds),
             *_output(server, samples),
         ]
     return [
@@ -111,11 +113,37 @@ async def _alone(server: Server, samples: int, jobs: int, backlog: int) -> list[
     ]
 
 
+def _commands(server: Server, count: int, rounds: int) -> Figure:
+    """Compare whole tasks, whose log and result are kept, with workers that start the same program."""
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(homes.carried_out(server, count))
+        theirs.append(asyncio.run(_carried_out(server, "procrastinate-true", count)))
+    return Figure(
+        what="`true` as tasks of a third home, from submitting to the last result",
+        value=rate(median(ours)),
+        beside=f"{rate(median(theirs))} procrastinate, whose workers start `true`",
+        ratio=median(ours) / median(theirs),
+    )
+
+
+async def _carried_out(server: Server, kind: str, count: int) -> float:
+    """Return how many jobs per second idle workers carry out, from adding them to the last end."""
+    async with queue(server, kind) as (url, add, add_many), hosts(kind, url) as at_work:
+        for number in range(1_000_000, 1_000_000 + _WARM):
+            await add(number)
+            await at_work.start_of(number)
+        began = time.monotonic()
+        await add_many(count)
+        ends = await at_work.count(_WARM + count)
+        return count / (ends[-1] - began)
+
+
 def _output(server: Server, samples: int) -> list[Figure]:
     age = homes.left_of_a_killed_host(server)
     return [
         _percentile_of(
-            "`logs -f` in another home behind what its host prints, p99",
+            "`logs -f` in a third home behind what the host prints, p99",
             homes.followed(server, samples),
             1000.0,
         ),
