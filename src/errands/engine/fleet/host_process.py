@@ -57,6 +57,8 @@ class HostProcess:
         self._home_side = HomeSide(engine, fleet, membership, mirrors, has_ended)
         self._host_side = HostSide(engine, fleet, facts.id, exit_facts, send_input)
         self._known: tuple[str, bool] | None = None  # the fleet's last timeline, and whether it was settling
+        self._burns = 0.0  # the deadline of the fuse
+        self._has_put_off = False  # runs that came after it
         self._notice_side = NoticeSide(engine, fleet, membership)
         self._awaited = AwaitedTasks(engine, fleet)
         self._wakes = [asyncio.Event() for _ in range(5)]  # of the lease, the two sides, and what is rarer
@@ -105,8 +107,12 @@ class HostProcess:
                 await asyncio.sleep(AGAIN)
                 continue
             self._host_side.epoch = lease.epoch
-            write_fuse(self._engine.home.fuse, before + lease.seconds * BURNS)
+            self._set_fuse(before + lease.seconds * BURNS)
             return lease
+
+    def _set_fuse(self, burns: float) -> None:
+        write_fuse(self._engine.home.fuse, burns)
+        self._burns = burns
 
     async def _keep_lease(self, wake: asyncio.Event) -> None:
         while True:
@@ -116,7 +122,10 @@ class HostProcess:
                 if orders is None:
                     await self._begin_again()
                     continue
-                write_fuse(self._engine.home.fuse, before + self._lease.seconds * BURNS)
+                self._set_fuse(before + self._lease.seconds * BURNS)
+                if self._has_put_off:
+                    await self._host_side.find_again()
+                    self._has_put_off = False
                 for stop in orders.stops:
                     self._host_side.stop(stop)
                 for number, wanted in orders.pauses:
@@ -150,6 +159,10 @@ class HostProcess:
 
     async def _take_runs(self) -> None:
         async for taken in self._fleet.taken(host=self._facts):
+            if boottime() >= self._burns:
+                # Its shim would end it at once: the lease was renewed, and the reply was lost.
+                self._has_put_off = True
+                continue
             self._host_side.begin(taken)
             self._wakes[2].set()
 
