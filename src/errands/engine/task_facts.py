@@ -65,7 +65,7 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
         yield "after", ", ".join(details.get("after", ()))
     if view.retry is not None and run.state == "running":
         yield "try", f"{view.retry.number} of {view.retry.of}"
-    if run.started_at is not None:
+    if run.started_at is not None and run.state != "pending":
         yield "started", f"{local(run.started_at)} ({ago(run.started_at, at=at)})"
     if run.completed_at is not None:
         yield "ended", f"{local(run.completed_at)} ({ago(run.completed_at, at=at)})"

@@ -50,7 +50,7 @@ def local(moment: datetime) -> str:
 
 
 def took(run: RunView, *, at: datetime) -> timedelta | None:
-    if run.started_at is None:
+    if run.started_at is None or run.state == "pending":  # no host has it yet
         return None
     return (run.completed_at or at) - run.started_at
 

@@ -59,7 +59,7 @@ def join(context: Context, arguments: Arguments) -> int:
     )
     replace(context)
     labels = f", labels {', '.join(me.labels)}" if me.labels else ""
-    context.say(f"this home is the host {me.name} of the fleet: {me.slots} slots{labels}")
+    context.say(f"this home is the host {me.name} of the fleet: {plural(me.slots, 'slot')}{labels}")
     context.say("see the others with: errands hosts")
     return 0
 
