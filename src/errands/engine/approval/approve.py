@@ -132,7 +132,7 @@ def leave_walls(
     """Approve a task that failed in its sandbox: it runs again without one; a recurring task from now on."""
     check_may_approve(core, by, door)
     if scope != "once":
-        raise BadValue(f"{task_id} failed in its sandbox; that can only be approved for this task, once")
+        raise BadValue(f"{task_id} failed in its sandbox; approve it once, for this task alone")
     task, now = core.store.task(task_id), core.clock.now()
     ruling = ruling_on(core.store, judging, task)
     with core.store:
