@@ -136,10 +136,13 @@ def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
     assert run_id == f"{task_id}.1"
     person.waits_until(task_id, "run_state", "running")
     assert "running now · next in 1 h" in person.types("ls").out.partition(task_id)[2].splitlines()[0]
+    assert task_id in person.types("ls", "--state", "running").out
+    assert [each["id"] for each in person.types("ls", "--state", "running", "--json=id").objects] == [task_id]
     person.types("stop", task_id)
 
     view = person.sees(task_id)
     assert (view["state"], view["run_state"]) == ("active", "cancelled")
+    assert task_id not in person.types("ls", "--state", "running").out
     person.types("cancel", task_id)
 
 

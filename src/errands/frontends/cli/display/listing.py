@@ -120,15 +120,21 @@ def select(context: Context, wanted: Wanted) -> Selection:
 
 
 def in_states(context: Context, query: Query) -> list[View]:
-    """List tasks by states as the STATE column shows them."""
+    """List tasks by states as the STATE column shows them; a recurring task runs while its run does."""
+    engine = context.engine
     stored = {each for state in query.states for each in INSTEAD_OF.get(state, ())}
-    if not stored:
-        return context.engine.list(query)
-    known = (each for each in query.states if each in EVERY_STATE)
-    found = context.engine.list(evolve(query, states=tuple({*known, *stored}), limit=None))
-    return [view for view in found if view.state in query.states or state_word(view) in query.states][
-        : query.limit
-    ]
+    if stored:
+        known = (each for each in query.states if each in EVERY_STATE)
+        found = engine.list(evolve(query, states=tuple({*known, *stored}), limit=None))
+        found = [view for view in found if view.state in query.states or state_word(view) in query.states]
+    else:
+        found = engine.list(query)
+    if "running" in query.states:
+        listed = {view.id for view in found}
+        standing = engine.list(evolve(query, states=STANDING, limit=None))  # few, and read from an index
+        found += [each for each in standing if each.latest.state == "running" and each.id not in listed]
+        found.sort(key=lambda view: view.created_at, reverse=True)
+    return found[: query.limit]
 
 
 def _next_pending(context: Context, wanted: Wanted) -> Selection:
