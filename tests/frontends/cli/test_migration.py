@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.frontends.cli.parser import parse
+from errands.frontends.cli.parser import Usage, parse
 from errands.frontends.cli.verbs import FAMILIES, find, load
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/migrate.md").read_text()
@@ -64,6 +64,27 @@ def test_every_command_and_option_of_pueue_has_an_answer(command: str) -> None:
     for option in PUEUE[command].split():
         wanted = (f"--{option}", LETTERS.get(option, f"--{option}"))
         assert any(each in row for row in answered for each in wanted), f"pueue {command} --{option}"
+
+
+def refusal(words: list[str]) -> str:
+    """Return what is wrong with a command line, or an empty string."""
+    try:
+        name, rest = find(words)
+        parse(load(name), rest)
+    except Usage as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.spec("X21")
+@pytest.mark.parametrize("command", PUEUE)
+def test_what_people_type_who_know_pueue_is_understood_or_answered(command: str) -> None:
+    helpless = re.compile(r"has no option \S+;? (\(did|see )|put -- before|^unknown verb '\S+?'( \(|; see )")
+
+    assert not helpless.search(refusal([command, "--help"]))
+    if not refusal([command, "--help"]):
+        said = [refusal([command, f"--{option}", "--help"]) for option in PUEUE[command].split()]
+        assert [each for each in said if helpless.search(each)] == []
 
 
 @pytest.mark.spec("X21")
