@@ -74,6 +74,7 @@ def _frames(window: Window) -> Iterator[tuple[str, str]]:
     window.shows("Anything else")
     yield "/help", waiting()
     window.types(f"/background rm -r the-old-pictures-of-the-shop{ENTER}")
+    window.shows("because  ")  # printed above the question, at times a moment after it
     yield "a question", waiting(QUESTION)
     window.types(f"n{ENTER}")
     window.shows("rejected rm-")
