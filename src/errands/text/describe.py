@@ -252,10 +252,20 @@ def reported(view: View) -> str:
         return f"not reported; errands wait {view.id} waits for it"
     # The part after @ only distinguishes a terminal from a later one of the same name.
     channels = [str(each).partition("@")[0] for each in view.channels if each.channel != "inbox"]
-    whose = "" if view.owner == "user" else f" --owner {line(view.owner)}"
     ways = ", ".join(line(each) for each in channels)
     also = f"; also sent to {ways}" if ways else ""
-    return f"errands notices{whose} reports {REPORTS[view.notify]}{also}"
+    return f"{reporter(view.owner)} reports {REPORTS[view.notify]}{also}"
+
+
+def reporter(owner: str, *, reader: str = "user") -> str:
+    """Return what reports the ends of an owner's tasks.
+
+    A client's session, such as `claude:ID`, reports them itself; `errands notices` would take them from it.
+    """
+    if owner in ("user", reader):
+        return "errands notices"
+    client, is_session, _ = owner.partition(":")
+    return line(client) if is_session else f"errands notices --owner {line(owner)}"
 
 
 def how_to_answer(ids: list[str], look: Look) -> str:

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from errands.engine.engine import Engine
 from errands.engine.notices import agent_report
 from errands.model.notices.delivery import NO_CONSENT
 from errands.model.notices.notice import Address, Notice
+from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.testing.engines import TestEngine
 
@@ -152,6 +154,17 @@ async def test_a_report_that_could_not_be_written_is_delivered_again(engine: Tes
     assert agent_report.deliver(engine.engine, OWNER, reader="test", write=said.append) == 1
     assert agent_report.deliver(engine.engine, OWNER, reader="test", write=said.append) == 0
     assert len(said) == 1
+
+
+def test_a_question_that_was_answered_is_left_out(asking: Engine) -> None:
+    answered, still_open = (asking.submit(Draft(command="rm -rf ~/x", owner=OWNER)) for _ in range(2))
+    asking.reject(answered.id, by="ada", door="terminal")
+
+    said: list[str] = []
+    agent_report.deliver(asking, OWNER, reader="test", write=said.append)
+
+    assert f"{still_open.id} proposed" in said[0]
+    assert f"{answered.id} proposed" not in said[0]
 
 
 async def test_a_cleared_task_is_reported_without_its_output(engine: TestEngine) -> None:

@@ -147,7 +147,7 @@ def test_a_person_chooses_and_confirms(bare: Person) -> None:
     child.expect_exact("Write this? [y/N] ")
     child.sendline("y")
     said, code = ended(child)
-    assert "codex answers prompts from now on" in said
+    assert "codex answers prompts from now on, in clients from their next start" in " ".join(said.split())
     assert code == 0
     assert file_of(bare).read_text() == '[agents]\ndefault = "codex"\n'
 

@@ -103,6 +103,24 @@ def test_a_hook_reminds_with_the_next_prompt_once(person: Person) -> None:
     assert person.types("client", "claude", "remind", given=told("reminded")).out == ""
 
 
+@pytest.mark.spec("N8")
+def test_a_question_that_was_answered_is_not_told_any_more(person: Person) -> None:
+    (person.cwd / "precious").touch()
+    asked = person.types(
+        "run", "rm precious; sleep 600", yes=False, code=None, ERRANDS_SESSION="claude:asked"
+    )
+
+    approved = person.types("approve", asked.proposal)
+
+    # Claude Code alone reports it: `errands notices` of the person who approves it does not have it.
+    assert "  result   claude reports its result\n" in asked.out
+    assert "; claude reports when it ends)" in " ".join(approved.out.split())
+    person.types("cancel", asked.proposal)
+    woken = person.types("client", "claude", "wake", given=told("asked"), code=2)
+    assert f"{asked.proposal} cancelled" in woken.err
+    assert "proposed" not in woken.err
+
+
 def test_a_hook_ends_when_claude_code_has_ended(person: Person) -> None:
     task = started(person, "sleep 600", "claude:gone")
     with subprocess.Popen(["sleep", "60"]) as claude:

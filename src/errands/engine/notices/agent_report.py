@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from errands.engine.notices.inbox import is_answered
 from errands.engine.notices.run_result import mask_of, output_of, with_result
 from errands.model.errors import NotFound, StoreError
 from errands.model.notices.delivery import NO_CONSENT, facts_of, headline, masked_body
@@ -34,15 +35,16 @@ _TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 
 
 def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], None]) -> int:
-    """Write an owner's unread notices as one message; return how many there were.
+    """Write an owner's unread notices as one message, and return how many there were.
 
-    If `write` raises, they stay in the inbox.
+    A question that was answered meanwhile is left out; if nothing is left, nothing is written. If `write`
+    raises, all of them stay in the inbox.
     """
     engine.sessions.see_session(owner)
     with engine.store:
         found = engine.store.take_inbox(owner, reader=reader, now=engine.clock.now(), limit=MOST)
-        if found:
-            write(message(engine, found))
+        if told := [each for each in found if not is_answered(engine.store, each)]:
+            write(message(engine, told))
     engine.bell.announce({each.task_id for each in found})
     return len(found)
 

@@ -7,7 +7,7 @@ from errands.frontends.cli.display.recurring import say_recurring, show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Usage, option
 from errands.model.notices.notice import CONDITIONS
 from errands.model.view import NOT_APPROVED, View
-from errands.text.describe import now, waits_for
+from errands.text.describe import now, reporter, waits_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,10 +105,11 @@ def _say_started(context: Context, view: View) -> None:
         case "pending":
             if view.waits:
                 view = context.engine.get(view.id)
-            reports = f"{_reporter(view)}{_limit(view)}"
+            reports = f"{_reports(context, view)}{_limit(view)}"
             said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {reports})"
         case "running":
-            said = f"started {name}  (errands logs -f {view.id}; {_reporter(view)}{_limit(view)})"
+            reports = f"{_reports(context, view)}{_limit(view)}"
+            said = f"started {name}  (errands logs -f {view.id}; {reports})"
         case "skipped":
             said = f"skipped {name}: {view.latest.error}  (errands show {view.id})"
         case state:
@@ -126,9 +127,11 @@ def _limit(view: View) -> str:
     return "; no time limit" if limit is None else f"; stopped after {spoken(limit)}"
 
 
-def _reporter(view: View) -> str:
-    channels = dict.fromkeys(each.channel for each in view.channels)
-    reporters = " and ".join([*channels, "errands notices"]) + (" report" if channels else " reports")
+def _reports(context: Context, view: View) -> str:
     if view.notify == "never":
         return f"errands wait {view.id} waits for its end"
-    return f"{reporters} {CONDITIONS.get(view.notify, 'when it ends')}"
+    reporters = {each.channel: None for each in view.channels} | {
+        reporter(view.owner, reader=context.session): None
+    }
+    report = "report" if len(reporters) > 1 else "reports"
+    return f"{' and '.join(reporters)} {report} {CONDITIONS.get(view.notify, 'when it ends')}"

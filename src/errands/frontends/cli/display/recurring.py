@@ -9,7 +9,7 @@ from errands.frontends.cli.parser import Arguments
 from errands.model.notices.notice import REPORTS
 from errands.model.text.sanitise import line
 from errands.model.view import View
-from errands.text.describe import local, now, until
+from errands.text.describe import local, now, reporter, until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def say_recurring(context: Context, view: View, word: str = "") -> None:
     if standing.next_at is not None:
         when = f"{local(standing.next_at)} ({until(standing.next_at, at=now())})"
     look = context.look
-    reporter = "this chat" if look.prefix == "/" else "errands notices"
-    reported = f"{reporter} reports {REPORTS[view.notify]}"
+    teller = "this chat" if look.prefix == "/" else reporter(view.owner, reader=context.session)
+    reported = f"{teller} reports {REPORTS[view.notify]}"
     word = word or ("watching" if standing.health else "scheduled")
     context.say(
         f"{word} {name}: {line(standing.rule)}; next run {when}  "

@@ -103,7 +103,10 @@ def setup(context: Context, arguments: Arguments) -> int:
     if arguments.json:
         _print(context, found, chosen, file, is_written=True)
     else:
-        context.say(f"{chosen.agent} answers prompts from now on; try it: errands ask --wait 'who are you?'")
+        context.say(
+            f"{chosen.agent} answers prompts from now on, in clients from their next start; "
+            "try it: errands ask --wait 'who are you?'"
+        )
     return 0
 
 

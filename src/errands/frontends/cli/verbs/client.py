@@ -118,13 +118,18 @@ def _remind_claude(context: Context) -> int:
 
 
 def _delivered(context: Context, owner: str, write: Callable[[str], None]) -> bool:
-    """Deliver all notices, in as many messages as it takes; return whether there were any."""
+    """Deliver all notices, in as many messages as it takes; return whether there was anything to say."""
     from errands.engine.notices.agent_report import MOST, deliver
 
-    count = first = deliver(context.engine, owner, reader="claude", write=write)
-    while count == MOST:
-        count = deliver(context.engine, owner, reader="claude", write=write)
-    return first > 0
+    written: list[str] = []
+
+    def keep(text: str) -> None:
+        write(text)
+        written.append(text)
+
+    while deliver(context.engine, owner, reader="claude", write=keep) == MOST:
+        pass
+    return bool(written)
 
 
 def _claude_sessions(context: Context) -> list[str]:
