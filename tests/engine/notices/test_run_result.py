@@ -30,6 +30,14 @@ async def test_a_notice_quotes_an_agents_answer(engine: TestEngine) -> None:
     assert "\n> it works\n" in told(engine)
 
 
+@pytest.mark.spec("N10", "R6")
+async def test_a_notice_says_once_why_an_agent_failed(engine: TestEngine) -> None:
+    task = await engine.ask("what is new?", agent="offline", owner=OWNER)
+    await engine.wait(task.id)
+
+    assert told(engine).count("no model is set up") == 1
+
+
 @pytest.mark.spec("N6", "S7")
 async def test_a_notice_of_a_resume_quotes_its_own_prompt(engine: TestEngine) -> None:
     task = await engine.ask("`echo it'' works`", agent="offline", owner=OWNER)

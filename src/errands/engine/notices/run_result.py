@@ -43,7 +43,10 @@ def with_result(facts: dict[str, Any], output: Callable[[str], Mapping[str, str]
     """Add to the facts of a notice what the run printed, unless it has an agent's answer."""
     if facts["state"] not in _ENDED or facts.get("answer"):
         return facts
-    return {**facts, **output(str(facts["run"]))}
+    # The process of an agent also prints why it failed, which is the error of the notice.
+    printed = f"errands: {facts.get('error')}"
+    found = {key: text.rstrip("\n").removesuffix(printed) for key, text in output(str(facts["run"])).items()}
+    return {**facts, **found}
 
 
 def output_of(engine: EngineCore, run_id: str) -> dict[str, str]:
