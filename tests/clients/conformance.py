@@ -179,7 +179,7 @@ class Suite:
         return Reply(text="This tool intentionally returns an error for testing", failed=True)
 
     async def test_tool_with_progress(self, engine: EngineApi, caller: Caller) -> Reply:
-        steps = "; ".join(f"echo '::progress {done}%'; sleep 0.7" for done in (10, 50, 100))
+        steps = "; ".join(f"echo '::progress {done}%'; sleep 2" for done in (10, 50, 100))
         view = await engine.submit(steps, parent=caller.session, door=caller.door)
         return _told(await engine.wait(view.id))
 
