@@ -6,7 +6,7 @@ or started again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -174,7 +174,7 @@ class Claude(BaseDialect):
         if not views:
             return Reply(text=NOTHING, content={"tasks": []})
         shown = views[:LISTED]
-        lines = [listed(view, context.engine.now()) for view in shown] + left_out(views, LISTED)
+        lines = listed(shown, context.engine.now()) + left_out(views, LISTED)
         lines = ["Background Tasks:", _RULE, *lines, _RULE, "Use TaskOutput tool to get task output."]
         return reply(shown, lines, {"tasks": [_facts(view) for view in shown]})
 
@@ -245,10 +245,15 @@ class Claude(BaseDialect):
         return reply([view], [*lines, shown.text], facts)
 
 
-def listed(view: View, now: datetime) -> str:
+def listed(views: Sequence[View], now: datetime) -> list[str]:
+    wide = max(15, *(len(view.id) for view in views))
+    return [_listed(view, wide, now) for view in views]
+
+
+def _listed(view: View, wide: int, now: datetime) -> str:
     time = elapsed(view, now)
     words = pad(one_line(view.description, 30), 32)
-    return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if time is None else spoken(time)}"
+    return f"{ICONS[claude(view)]} {pad(view.id, wide)} {words} {'-' if time is None else spoken(time)}"
 
 
 def _facts(view: View) -> dict[str, Any]:

@@ -370,6 +370,7 @@ def test_tasks_are_filtered_by_status_and_type_with_icons(person: Person) -> Non
     assert icons == {fine: ["✓"], wrong: ["✗"], live: ["⏳"], agent: ["✓"]}
     order = [line.split()[1] for line in every if " icon-" in line]
     assert order[:4] == [agent, live, wrong, fine]
+    assert len({line.index(" icon-", 3) for line in every if " icon-" in line}) == 1  # in one column
     for words, found in (
         ("running", {live}),
         ("error", {wrong}),

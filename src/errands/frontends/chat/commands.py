@@ -76,7 +76,8 @@ def task_list(engine: Engine, words: str) -> list[str]:
     if not views:
         return [NOTHING]
     now, rule = engine.clock.now(), "─" * WIDE
-    lines = [engine.mask(view.id).text(listed(view, now)) for view in views[:SHOWN]]
+    shown = views[:SHOWN]
+    lines = [engine.mask(view.id).text(each) for view, each in zip(shown, listed(shown, now), strict=True)]
     if len(views) > SHOWN:
         lines.append(f"[{len(views) - SHOWN} older ones are left out; name a status or a type]")
     return ["Background Tasks:", rule, *lines, rule, "/show ID shows one, /logs ID its output."]
