@@ -243,6 +243,15 @@ def piece_at(offset: int) -> Piece:
 
 
 @pytest.mark.spec("O9")
+async def test_following_a_task_that_has_printed_begins_at_the_beginning(engine: TestEngine) -> None:
+    task = await engine.started(f"{WAITING}; echo late", input="pipe")
+    follower = engine.follow(task.id)
+    await engine.send(task.id, b"\n")
+
+    assert b"".join([piece async for piece in follower]) == b"ready\nlate\n"
+
+
+@pytest.mark.spec("O9")
 async def test_following_a_task_that_has_not_started_waits_for_it(engine: TestEngine) -> None:
     first = await engine.started(WAITING, input="pipe")
     task = await engine.submit("echo later", after=[first.id])

@@ -111,6 +111,14 @@ BREAKAGES = [
         test="engine/test_output.py::test_following_a_task_that_has_not_started_waits_for_it",
     ),
     Breakage(
+        "O9",
+        "following leaves out what was printed before",
+        file="engine/async_engine.py",
+        old="run_id, offset = view.latest.id, 0\n",
+        new="run_id, offset = view.latest.id, self.engine.output(view.latest.id, offset=0).next_offset\n",
+        test="engine/test_output.py::test_following_a_task_that_has_printed_begins_at_the_beginning",
+    ),
+    Breakage(
         "O10",
         "the time left is estimated from the wrong share",
         file="model/text/progress.py",
