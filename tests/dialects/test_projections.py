@@ -118,7 +118,7 @@ def test_every_view_can_be_listed_in_every_dialect() -> None:
         for line in (
             native.listed(each, LATER),
             opencode.listed(each),
-            claude.listed(each, LATER),
+            *claude.listed([each], LATER),
             egirl_words.listed(each),
             *co.table([each], LATER),
         ):
@@ -146,7 +146,7 @@ def test_a_lost_run_does_not_run_forever() -> None:
     assert elapsed(lost, LATER) == timedelta(seconds=3)
     assert elapsed(view("active", "running"), LATER) == timedelta(seconds=75)
     assert elapsed(view("active", "pending"), LATER) is None
-    for line in (native.listed(lost, LATER), claude.listed(lost, LATER), co.table([lost], LATER)[-1]):
+    for line in (native.listed(lost, LATER), *claude.listed([lost], LATER), co.table([lost], LATER)[-1]):
         assert " 3.0s" in line
 
 
