@@ -79,8 +79,18 @@ def test_another_day_in_every_language_asks_as_rarely() -> None:
     assert len(asking) <= MOST_QUESTIONS * len(day), asking
 
 
+def test_lines_of_somebody_who_had_not_read_the_judge_ask_more_rarely() -> None:
+    day = lines("sixth_day.jsonl")
+    earlier = ("agent_day", "second_day", "third_day", "fourth_day", "fifth_day")
+    known = {line for name in earlier for line in lines(f"{name}.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 400
+    assert len(asking) <= 0.04 * len(day), asking
+
+
 @pytest.mark.parametrize(
-    "name", [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth")]
+    "name", [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth", "sixth")]
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
     harmful = lines(name)

@@ -49,7 +49,7 @@ def texts(*commands: Command, place: FakeWorkspace = CLEAN) -> str:
         "ls src/*.py ./*.md",
         "test -f README.md && echo yes",
         "command -v git",
-        "cat 'ünï.txt'",
+        "cat 'ünï.md'",
         "grep -rn --include=*.py foo .",
         "find . -name '*.py' -mtime -1 -exec wc -l {} +",
         "ls | xargs -n1 echo",

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.spec("A2", "A3")]
         "printf '%d\\n' $?",
         'printf "code %s\\n" "$?"',
         "grep 'a$?b' notes.txt",
-        "cat größe.txt",
+        "cat größe.md",
         "grep -n Straße docs/日本.md",
         "echo Übung > /dev/null",
         "bash -n deploy.sh",

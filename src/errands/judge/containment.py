@@ -133,6 +133,9 @@ _LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
 # The first operand of these is a pattern or a program of their own, not a file.
 _PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
+# What they are given instead, and what `git log` looks for in changes.
+_EXPRESSIONS = frozenset("-e --expression --regexp".split())
+_PICKING = frozenset(("-S", "-G"))
 # Their operands are labels such as //src:all, or paths in a document.
 _LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
 _SWITCH = re.compile(r"/[A-Za-z]+:")  # `/p:Name=value` is no path
@@ -150,6 +153,8 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     if name == "git" and _shows_repository(words, workspace):
         return reads_outside(words, workspace)
     reasons = tuple(reasons)
+    if reasons and all(each.kind == "settings" for each in reasons):
+        return reads_outside(words, workspace)  # everything but what its files are called is harmless
     if words[-1] == "--help" and len(words) <= 4 and _HELPING.issuperset(each.kind for each in reasons):
         return reads_outside(words, workspace)
     for reason in reasons:
@@ -194,14 +199,16 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether an operand of a command names a place that is not there in a sandbox."""
     name = posixpath.basename(words[0])
-    rest = words[1:]
+    is_git_grep = words[:2] == ("git", "grep")
+    rest = words[2:] if is_git_grep else words[1:]
     if name in _SAYING:
         return False
-    if name in _PATTERNED:
+    if name in _PATTERNED or is_git_grep:
         first = next((at for at, word in enumerate(rest) if not word.startswith("-")), len(rest))
-        rest = rest[:first] + rest[first + 1 :]
+        given = _without_values(rest, _EXPRESSIONS)
+        rest = given if given != rest else rest[:first] + rest[first + 1 :]
     if name == "git" and words[1:2] and words[1] in ("log", "show", "diff"):
-        rest = _without_picked(rest)
+        rest = _without_values(rest, _PICKING)
     if name in _LABELLING:
         rest = tuple(word for word in rest if not word.startswith("//"))
     if name in ("dotnet", "msbuild"):
@@ -209,11 +216,8 @@ def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     return any(reaches_out(word, workspace) for word in (words[0], *rest))
 
 
-def _without_picked(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out what `git log -S` and `-G` look for in changes."""
-    return tuple(
-        word for before, word in zip(("", *words), words, strict=False) if before not in ("-S", "-G")
-    )
+def _without_values(words: tuple[str, ...], options: frozenset[str]) -> tuple[str, ...]:
+    return tuple(word for before, word in zip(("", *words), words, strict=False) if before not in options)
 
 
 def reaches_out(word: str, workspace: Workspace) -> bool:
@@ -240,6 +244,14 @@ def changes_data(texts: Iterable[str]) -> bool:
     """Return whether a line with these words changes the rows of a database, whatever feeds it."""
     found = tuple(texts)
     return not _DATABASES.isdisjoint(found) and any(_STATEMENTS.search(each) for each in found)
+
+
+def is_beyond(commands: Iterable[tuple[tuple[str, ...], Workspace]]) -> bool:
+    """Return whether commands, each with its place, need more than walls allow although each is harmless."""
+    commands = tuple(commands)
+    return changes_data(word for texts, _ in commands for word in texts) or any(
+        reads_outside(texts, place) for texts, place in commands
+    )
 
 
 def writes_inside(path: str, workspace: Workspace) -> bool:

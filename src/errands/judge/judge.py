@@ -11,7 +11,7 @@ import posixpath
 from errands.judge.coverage import Coverage
 from errands.judge.moves import distinct, goes_nowhere, leaves_project, staying, without_returns
 from errands.judge.private import spared
-from errands.judge.programs import reasons_for, reasons_for_reading
+from errands.judge.programs import reasons_for, reasons_for_pipe, reasons_for_reading
 from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
@@ -105,11 +105,9 @@ class _Case:
         """Return whether a part needs more than walls allow; a harmless part may read what is not inside."""
         if self._needs_more:
             return True
-        from errands.judge.containment import changes_data, reads_outside
+        from errands.judge.containment import is_beyond
 
-        if changes_data(word for texts, _ in self._judged for word in texts):
-            return True
-        return any(reads_outside(texts, place) for texts, place in self._judged)
+        return is_beyond(self._judged)
 
     def _ask(self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False) -> None:
         """Note a reason to ask, unless walls are enough (`contained`)."""
@@ -223,6 +221,8 @@ class _Case:
             source = None  # it reads that file instead of the pipe
         if words:
             self._judge_words(words, workspace, shell=shell, source=source, depth=depth)
+            fed = texts_of(source.words, workspace) if source else ()
+            self._reasons.update(dict.fromkeys(reasons_for_pipe(texts_of(words, workspace), fed, workspace)))
         elif step.assignments:
             self._ask("sets a variable for what follows", "variable", contained=True)
         else:
@@ -253,6 +253,7 @@ class _Case:
             elif text != "/dev/null" and (reasons := reasons_for_reading(text, workspace)):
                 self._reasons.update(dict.fromkeys(reasons))
                 self._needs_more |= any(reason.kind != "settings" for reason in reasons)
+                self._judged.append((("cat", text), workspace))
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
             from errands.judge.containment import writes_inside
 

@@ -212,7 +212,13 @@ async def test_git_works_in_a_linked_work_tree(engine: TestEngine, project: Path
 async def test_variables_and_arguments_of_the_walls_are_not_readable_inside(
     engine: TestEngine, project: Path
 ) -> None:
-    environ = {**os.environ, "MY_API_TOKEN": "very-secret", "SSH_AUTH_SOCK": "/run/agent", "PLAIN": "seen"}
+    absent = {
+        "MY_API_TOKEN": "x",
+        "SSH_AUTH_SOCK": "/x",
+        "CACHE": "redis://:pa5@h/0",
+        "MYSQL_PWD": "pa55-4-all",
+    }
+    environ = {**os.environ, **absent, "PLAIN": "http://seen:80/@"}
     task = await engine.finished(
         "cat /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n'; env",
         cwd=str(project),
@@ -222,10 +228,9 @@ async def test_variables_and_arguments_of_the_walls_are_not_readable_inside(
     )
 
     said = await engine.text(task.id)
-    assert "very-secret" not in said
-    assert "SSH_AUTH_SOCK" not in said
+    assert [name for name in absent if f"{name}=" in said] == []
     assert "--ro-bind" not in said
-    assert "PLAIN=seen" in said
+    assert "PLAIN=http://seen" in said
     assert "ADDED_TOKEN=on-purpose" in said
 
 

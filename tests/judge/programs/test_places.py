@@ -185,7 +185,7 @@ def test_a_wildcard_for_many_files_is_read_in_a_sandbox(word: str) -> None:
     assert [reason.kind for reason in reasons_for(("cat", Glob(word)), PLACE)] == ["glob"]
 
 
-@pytest.mark.parametrize("word", ["src/*.py", "docs/*.md", "src/test_*.py", "src/[ab].py", "./*.txt"])
+@pytest.mark.parametrize("word", ["src/*.py", "docs/*.md", "src/test_*.py", "src/[ab].py", "./*.log"])
 def test_any_other_wildcard_is_not(word: str) -> None:
     assert reasons_for(("cat", Glob(word)), PLACE) == ()
 

@@ -6,6 +6,8 @@ harmless ones, and a search path on which nothing that a run could have written 
 
 from __future__ import annotations
 
+from errands.model.text.regex import regex
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,7 @@ _AWAY = frozenset(
     """SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR
     DOCKER_HOST KUBECONFIG DATABASE_URL PGPASSFILE NETRC""".split()
 )
+_PASSWORD = regex(r"://[^/\s@:]*:[^/\s@]+@")  # in an address
 _AWAY_BEGIN = ("DBUS_", "ERRANDS_", "AWS_", "AZURE_", "GOOGLE_APPLICATION_")
 
 
@@ -30,13 +33,17 @@ def read_only_variables(base: Mapping[str, str], cwd: str, errands_home: str) ->
 
 def inner_variables(base: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of a caller that a sandbox may see; what a task adds itself is not left out."""
-    return {name: value for name, value in base.items() if not _is_left_out(name.upper())}
+    return {name: value for name, value in base.items() if not _is_left_out(name.upper(), value)}
 
 
-def _is_left_out(name: str) -> bool:
+def _is_left_out(name: str, value: str) -> bool:
+    from errands.model.text.secrets import is_credential
+
     return (
         name in _AWAY
         or name.startswith(_AWAY_BEGIN)
         or name.endswith("_PROXY")
         or any(word in name for word in _SECRET)
+        or is_credential(name, value)
+        or _PASSWORD.search(value) is not None
     )

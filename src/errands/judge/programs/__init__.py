@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errands.judge.programs.entry import Program, ask
 from errands.judge.programs.globs import Glob
-from errands.judge.programs.usage import objection, reasons_by_entry
+from errands.judge.programs.usage import objection, read, reasons_by_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ FAMILIES = {
     for name in names.split()
 }
 
+_SEARCHING = frozenset("grep egrep fgrep rg".split())
+# Subcommands of git that show what files hold or held.
+_STORED = frozenset("log show diff stash cat-file blame grep".split())
 # Programs of which only these single words are accepted. Missing are those that load code or fetch something
 # even to print their version: cargo, go, yarn, pnpm, composer, tox, flake8, pylint, terraform, julia,
 # elixir; gcloud writes.
@@ -138,6 +141,15 @@ def reasons_for_reading(path: str, workspace: Workspace) -> Reasons:
     """Return why a person must be asked before this file is read; () if it may be read freely."""
     reason = objection("READ", path, workspace)
     return (reason,) if reason else ()
+
+
+def reasons_for_pipe(words: tuple[str, ...], source: tuple[str, ...], workspace: Workspace) -> Reasons:
+    """Return why a command is not given the output of another: it looks for secrets in what git shows."""
+    if source[:1] != ("git",) or words[0] not in _SEARCHING or _STORED.isdisjoint(source):
+        return ()
+    from errands.judge.programs.search import PROGRAMS, looks_for_secrets
+
+    return looks_for_secrets(read(words[0], words[1:], PROGRAMS[words[0]], workspace))
 
 
 def is_secret(path: str, workspace: Workspace) -> bool:

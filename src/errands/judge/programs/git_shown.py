@@ -13,7 +13,7 @@ from errands.judge.programs.places import (
     objection_to_place,
     objection_to_recursion,
 )
-from errands.judge.programs.search import copies_all, hunts_keys, looks_for_secrets
+from errands.judge.programs.search import copies_all, hunts_keys, seeks_everywhere
 from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
@@ -127,8 +127,9 @@ def searches(usage: Usage, workspace: Workspace) -> Reasons:
     """Check the files that `git grep` searches; its first operand is a pattern."""
     if usage.has("--no-exclude-standard"):
         return ask("searches files that git ignores, which may hold secrets", "secret")
-    everything = (copies_all(usage) or looks_for_secrets(usage)) if usage.has("--untracked") else ()
+    everything = copies_all(usage) if usage.has("--untracked") else ()
+    skip = 0 if usage.has("-e", "-f") else 1
+    sought = seeks_everywhere(usage, [word for word in usage.operands[skip:] if word != "--"], workspace)
     # Without a path it searches the current directory, which no operand names.
     here = ask_each([objection_to_place(".", "SEARCH", workspace)], "secret")
-    named = shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)
-    return everything or hunts_keys(usage) or here or named(usage, workspace)
+    return everything or hunts_keys(usage) or here or shows("SEARCH", skip=skip)(usage, workspace) or sought

@@ -12,6 +12,7 @@ import re
 
 from errands.judge.programs.entry import ask_each
 from errands.judge.programs.patterns import matches
+from errands.model.text.secrets import SHAPES, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ _SOUGHT = re.compile(
     r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|(?<![a-z])sk[-_]|hooks\.slack"
     r"|bearer|_auth",
     re.IGNORECASE,
+)
+# Any word of letters and digits, and the unfinished beginning of one: what is sought is a value, not a text.
+_ANY_VALUE = re.compile(
+    r"\[(?=[^]]*a-z)(?=[^]]*0-9)[^]]*\](?:[+*]|\\?\{)|\[\[:alnum:\][^]]*\](?:[+*]|\\?\{)|\\w\\?\{\d\d"
+    r"|^\\?b?\w{3,}[_-]$"
 )
 # Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
@@ -62,6 +68,12 @@ _BEGINNINGS = (
     eyJhbGciOiJIUzI1NiIs MIIEpAIBAAKCAQEA hvs. tskey- ATATT3 dapi
     """.split(),
 )
+# And those by which credentials are masked; the short ones also begin ordinary words.
+_BEGINNINGS += tuple(
+    anchor
+    for _, anchor, _ in (*SHAPES, *WORDS)
+    if len(anchor) > 4 and anchor[0].isalnum() and anchor not in (*_BEGINNINGS, "secret_")
+)
 _BODY = "Q7ZX2VB9KW4JT8QZ6XV3BN5MQ1WZ7KX2VB9QZ6XV3BN5MQ1WZ7KX2VB9"
 _KEYS = tuple(f"{beginning}{_BODY}" for beginning in _BEGINNINGS)
 _OTHERS = tuple(f"{codecs.encode(beginning, 'rot13')}{_BODY}" for beginning in _BEGINNINGS)
@@ -92,7 +104,7 @@ def about_keys(patterns: Sequence[str], dialects: Sequence[Dialect]) -> Reasons:
 
 def seeks_secrets(pattern: str, dialects: Sequence[Dialect]) -> bool:
     """Return whether a pattern was written to find what secrets are called, or what they look like."""
-    if _SOUGHT.search(pattern):
+    if _SOUGHT.search(pattern) or _ANY_VALUE.search(pattern):
         return True
     if len(pattern) > 3 and any(matches(pattern, each, _VALUES) for each in dialects):
         return True

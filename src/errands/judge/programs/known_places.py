@@ -62,6 +62,16 @@ READABLE = """
 /run/reboot-required* /run/*.pid /run/*/*.pid
 """.split()
 
+# Of those, settings that may have a password among them.
+SERVERS = tuple(
+    """
+    /etc/nginx /etc/apache2 /etc/httpd /etc/caddy /etc/php /etc/mysql /etc/postgresql /etc/cloud
+    /etc/systemd/system /etc/systemd/user /etc/apt/sources.list /etc/apt/apt.conf /etc/yum.repos.d
+    /etc/yum.conf /etc/dnf /etc/gitconfig /etc/docker /etc/containers /etc/nix /etc/opt /etc/screenrc
+    /etc/aliases /etc/init.d
+    """.split()
+)
+
 # What may be read from the kernel's trees; the rest belongs to other processes, or is memory.
 KERNEL = """
 /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/stat /proc/mounts

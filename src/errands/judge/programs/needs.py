@@ -33,16 +33,16 @@ ALWAYS = frozenset(
 # Programs that run a package of the project, or download it first.
 DOWNLOADERS = frozenset("npx pnpx bunx".split())
 TYPICAL = frozenset(
-    """tsc tsx ts-node eslint prettier biome jest vitest mocha ava tap nyc c8 playwright cypress webpack vite
-    rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss
-    postcss sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack storybook
-    lint-staged commitlint sequelize-cli typeorm knex size-limit publint attw api-extractor oxlint xo
-    standard jscpd cspell dprint markdownlint markdownlint-cli2 react-scripts hardhat solhint concurrently
-    ajv alex auto-changelog browserslist bundlesize changeset cross-env depcruise dependency-cruiser
-    docusaurus doctoc dpdm eleventy esno formatjs gatsby graphql-codegen grunt gulp hexo html-validate
-    i18next-parser jasmine jiti jsonlint karma license-checker manypkg microbundle ncc nest node-gyp
-    npm-run-all nps nuxi openapi-typescript pkg-size qunit relay-compiler remark remix run-p run-s semver
-    skott sort-package-json source-map-explorer spectral stryker svgo svgr syncpack terser textlint
+    """tsc tsx ts-node eslint prettier biome jest vitest mocha ava tap nyc c8 playwright cypress webpack
+    vite rollup esbuild parcel turbo nx lerna next nuxt astro ng vue-tsc svelte-check stylelint tailwindcss
+    postcss pyright sass prisma drizzle-kit typedoc jsdoc knip depcheck madge tsup swc babel rspack
+    storybook lint-staged commitlint sequelize-cli typeorm knex size-limit publint attw api-extractor oxlint
+    xo standard jscpd cspell dprint markdownlint markdownlint-cli markdownlint-cli2 react-scripts hardhat
+    solhint concurrently ajv alex auto-changelog browserslist bundlesize changeset cross-env depcruise
+    dependency-cruiser docusaurus doctoc dpdm eleventy esno formatjs gatsby graphql-codegen grunt gulp hexo
+    html-validate i18next-parser jasmine jiti jsonlint karma license-checker manypkg microbundle ncc nest
+    node-gyp npm-run-all nps nuxi openapi-typescript pkg-size qunit relay-compiler remark remix run-p run-s
+    semver skott sort-package-json source-map-explorer spectral stryker svgo svgr syncpack terser textlint
     tree-sitter ts-prune ts-unused-exports tsc-alias tsd type-coverage unbuild unimported vitepress
     web-test-runner webpack-bundle-analyzer wtr zx""".split()
 )

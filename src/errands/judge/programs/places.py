@@ -55,7 +55,7 @@ _TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|prope
 # A pattern for many files, which was not written to find one that has secrets.
 _BROAD = regex(r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+\.\*$")
 _MAY_MATCH = "which may match a file with secrets"
-_AMONG = "which may have passwords among other things"
+AMONG = "which may have passwords among other things"
 _VAULTS = frozenset(
     "secrets .secrets credentials .credentials legacy_credentials .env.d .envs private_keys".split()
 )
@@ -141,7 +141,7 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
 
 def is_among_settings(said: str) -> bool:
     """Return whether an objection is only that a file often has passwords among other things."""
-    return said.endswith(_AMONG)
+    return said.endswith(AMONG)
 
 
 def is_only_possible(word: str, said: str) -> bool:
@@ -251,7 +251,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if not (wild and is_wild(name)):
         if is_secret_name(name):
             return f"reads {word}, which may hold secrets"
-        return f"reads {word}, {_AMONG}" if may_hold_secret(name) else None
+        return f"reads {word}, {AMONG}" if may_hold_secret(name) else None
     # A search over `src/*` sees what a search through `src` sees.
     names = _names_like(name)
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
@@ -262,7 +262,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
         return f"reads {word}, {_MAY_MATCH}"
     among = _settings_fixed if _OPEN.match(name) else _settings_anchored
     if name.strip("*") and any(may_match(name, each) for each in among):
-        return f"reads {word}, {_AMONG}"
+        return f"reads {word}, {AMONG}"
     return None
 
 

@@ -8,6 +8,7 @@ import re
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, seeks_secrets
+from errands.judge.programs.ordinary import is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
     may_name_secret,
@@ -16,6 +17,7 @@ from errands.judge.programs.places import (
     objection_to_place,
     objection_to_recursion,
 )
+from errands.judge.programs.usage import objection
 from errands.model.text.secret_files import is_secret_name
 
 TYPE_CHECKING = False
@@ -67,16 +69,12 @@ _WIDEST = 20  # lines of context that still show a place and not a file
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     if not (usage.has("-r", "--recursive", *_FOLLOWS) or "recurse" in usage.values("-d", "--directories")):
-        if hunted := hunts_keys(usage):
-            return hunted
-        if not _has_open_glob(usage):
-            return ()
-        return copies_all(usage) or _seeks_secrets(usage, _files(usage, _PATTERNS), workspace)
+        return hunts_keys(usage) or _about_files(usage, _files(usage, _PATTERNS), workspace)
     chosen = usage.values("--include")
     places = _files(usage, _PATTERNS)
     everything = () if _are_narrow(chosen) else copies_all(usage)
     followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
-    sought = () if _are_narrow(chosen) else _seeks_secrets(usage, places, workspace)
+    sought = () if _are_narrow(chosen) else seeks_everywhere(usage, places, workspace)
     hunted = _secret_choice(chosen) or hunts_keys(usage)
     return hunted or everything or followed or _everything_below(places, workspace) or sought
 
@@ -94,9 +92,19 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     is_open = usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
-    sought = _seeks_secrets(usage, places, workspace) if is_open and not chosen else ()
-    objections = secret or hunts_keys(usage) or hidden or followed
+    sought = () if chosen else seeks_everywhere(usage, places, workspace)
+    shown = _about_files(usage, places, workspace) if _are_files(places, workspace) else ()
+    objections = secret or hunts_keys(usage) or hidden or followed or shown
     return objections or _everything_below(places, workspace) or sought
+
+
+def _about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Reasons:
+    """Object to a search that shows all of some files, or looks for secrets in them."""
+    if copied := copies_all(usage) if files else ():
+        found = (objection("READ", each, workspace) for each in files)
+        return copied if _has_open_glob(usage) else tuple(each for each in found if each)
+    doubtful = [each for each in files if not is_ordinary(each, workspace)]
+    return seeks_everywhere(usage, doubtful, workspace) if doubtful else ()
 
 
 def _has_open_glob(usage: Usage) -> bool:
@@ -183,7 +191,7 @@ def _shows_no_lines(usage: Usage) -> bool:
     return names_only and not usage.has("--json")
 
 
-def _seeks_secrets(usage: Usage, places: Sequence[str], workspace: Workspace) -> Reasons:
+def seeks_everywhere(usage: Usage, places: Sequence[str], workspace: Workspace) -> Reasons:
     """Object to a search for secrets in directories that have more than code, hidden files included."""
     is_code = all(_is_code(place, workspace) for place in places or ["."])
     return () if is_code else looks_for_secrets(usage)
@@ -203,7 +211,8 @@ def _is_code(place: str, workspace: Workspace) -> bool:
     project = workspace.project.rstrip("/") + "/"
     path = posixpath.normpath(posixpath.join(workspace.cwd, place))
     inside = path.removeprefix(project)
-    return inside != path and (inside.partition("/")[0] in _CODE or _ENDING.search(inside) is not None)
+    is_file = _ENDING.search(inside) is not None and is_ordinary(place, workspace)
+    return inside != path and (inside.partition("/")[0] in _CODE or is_file)
 
 
 def _dialects(usage: Usage) -> list[Dialect]:

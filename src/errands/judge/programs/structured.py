@@ -6,6 +6,7 @@ import re
 
 from errands.judge.programs.entry import Program, ask, objection_to_home
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.places import objection_to_place
 from errands.judge.programs.usage import objection, reasons_by_entry
 
 TYPE_CHECKING = False
@@ -20,15 +21,14 @@ _REACHES_OUT = re.compile(
     r"\$(?:ENV|__prog|[\s#])|(?<![.\w])(env|import|include|modulemeta|get_search_list|getenv|strenv|envsubst|"
     r"load\w*|system|eval\w*)\b"
 )
-# `yq eval FILTER FILE` is `yq FILTER FILE`.
-_EVALUATES = (["e"], ["eval"], ["ea"], ["eval-all"])
+# `yq eval FILTER FILE` is `yq FILTER FILE`; the other program of that name knows no such filter.
+_EVALUATES = frozenset("e eval ea eval-all".split())
 # There are two programs called yq; this is what means the same to both.
 _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
 
 
 def _filter(usage: Usage, workspace: Workspace) -> Reasons:
-    first = 1 if usage.name == "yq" and usage.operands[:1] in _EVALUATES else 0
-    for word in usage.operands[first : first + 1]:
+    for word in usage.operands[:1]:
         found = _REACHES_OUT.search(word)
         if found is not None:
             said = f"`{usage.name}`: `{found[0]}` reaches beyond the input"
@@ -36,8 +36,8 @@ def _filter(usage: Usage, workspace: Workspace) -> Reasons:
         if usage.name == "yq" and not _YQ_FILTER.fullmatch(word):
             return ask(f"cannot see that this filter is harmless: {word}", "script")
         # One of them reads a filter that is the name of a file as that file.
-        if usage.name == "yq" and (secret := objection("READ", word, workspace)):
-            return ask(secret.text, "secret")
+        if usage.name == "yq" and (secret := objection_to_place(word, "READ", workspace)):
+            return ask(secret, "secret")
     return ()
 
 
@@ -98,4 +98,10 @@ def reasons_for_jq(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     return (*reasons, *reasons_by_entry("jq", tuple(rest), _JQ, workspace))
 
 
-PROGRAMS: dict[str, Entry] = {"jq": reasons_for_jq, "yq": _YQ}
+def reasons_for_yq(words: tuple[str, ...], workspace: Workspace) -> Reasons:
+    """Judge a whole `yq` command."""
+    at = 2 if words[1:2] and words[1] in _EVALUATES else 1
+    return reasons_by_entry("yq", words[at:], _YQ, workspace)
+
+
+PROGRAMS: dict[str, Entry] = {"jq": reasons_for_jq, "yq": reasons_for_yq}

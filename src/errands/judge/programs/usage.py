@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlisted
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.ordinary import is_ordinary
 from errands.judge.programs.places import (
+    AMONG,
     is_among_settings,
     is_inside,
     is_only_possible,
@@ -65,6 +67,8 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
         return None
     if use := _USES.get(kind):
         said = objection_to_place(value, use, workspace)
+        if said is None and kind == "READ" and not is_ordinary(value, workspace):
+            said = f"reads {value}, {AMONG}"
         if said is None:
             return None
         if is_among_settings(said):
@@ -107,8 +111,9 @@ def _objection_to_format(value: str) -> Reason | None:
 def reasons_by_entry(name: str, words: tuple[str, ...], program: Program, workspace: Workspace) -> Reasons:
     """Judge the words after the name of a program or subcommand by its entry."""
     usage = read(name, words, program, workspace)
-    if program.check is not None and not usage.reasons:
-        return program.check(usage, workspace)
+    # What a file is called says nothing about the rest.
+    if program.check is not None and all(each.kind == "settings" for each in usage.reasons):
+        return (*program.check(usage, workspace), *usage.reasons)
     return tuple(usage.reasons)
 
 

@@ -1,0 +1,154 @@
+"""Ordinary files: those whose names say that they hold code, texts for people, or plain data.
+
+Nobody can list what every file with a password is called. So a file is shown without walls only if its name
+is one of these; the others of a project are shown in a sandbox.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from errands.judge.programs.known_places import HIDDEN, SERVERS
+from errands.judge.workspace import is_within
+from errands.model.text.regex import is_wild, regex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.workspace import Workspace
+
+# Code, markup, pictures, and what compilers make; PHP is missing, because that is also a kind of settings.
+_CODE = frozenset(
+    """
+    py pyi pyx pxd js jsx mjs cjs ts tsx mts cts go rs java kt kts scala sc rb rake gemspec erb haml slim c h
+    cc cpp cxx hpp hh hxx inl cs fs fsx vb swift m mm dart ex eex heex exs erl hrl hs lhs ml mli clj cljs
+    cljc edn lua pl pm t r jl sh bash zsh fish ps1 psm1 bat cmd vue svelte astro css scss sass less styl html
+    htm xhtml md mdx markdown rst adoc asciidoc org tex bib cls sty proto thrift graphql gql nix zig nim v sv
+    svh vhd vhdl f f90 f95 f03 asm s cu cuh cl glsl hlsl wgsl vert frag el lisp scm rkt d di pas pp tcl
+    coffee elm purs re rei sol vy move cairo wat wit ebnf g4 peg y l lex cmake mk mak am ac in make ninja bzl
+    bazel star gradle groovy dockerfile containerfile just justfile feature robot snap patch diff rej po pot
+    xlf xliff strings srt vtt svg png jpg jpeg gif webp bmp ico icns tiff psd ttf otf woff woff2 eot mp3 wav
+    ogg flac mp4 webm mov avi mkv pdf ps eps ipynb lock sum mod work prof pprof o so a dylib dll exe elf obj
+    class jar war whl egg pyc wasm map tsbuildinfo parquet arrow feather npy npz h5 onnx pt pth safetensors
+    gguf log
+    """.split()
+)
+# Settings and data: harmless if every word of their name is an ordinary one.
+_DATA = frozenset(
+    """
+    json json5 jsonc jsonl ndjson geojson yml yaml toml ini cfg conf xml php xsd xsl xslt properties txt text
+    csv tsv bin dat data out err tmp list lst diff plist sql hcl html5 example sample template dist tmpl tpl
+    j2 jinja jinja2 bak old orig new gz bz2 xz zst
+    """.split()
+)
+_WORDS = frozenset(
+    """
+    a b c d e f g h i j k l m n o p q r s t u v w x y z aa ab foo bar baz qux data dataset input inputs
+    output outputs out result results report reports summary list lists table tables test tests testing spec
+    specs sample samples example examples demo expected actual golden fixture fixtures snapshot schema index
+    item items entry entries name names word words line lines text note notes todo todos readme license
+    licence copying notice authors contributors maintainers changelog changes history news install upgrading
+    security contributing faq help usage manual version versions release releases log logs error errors err
+    warning warnings failures trace traces debug verbose coverage lcov metrics stats statistics benchmark
+    benchmarks bench timings profile perf number numbers num count counts total totals point points value
+    values file files dir dirs path paths package packages pkg module modules deps dependency dependencies
+    requirements constraints build builds dist target lib src bin app main core common util utils base simple
+    small medium large big full empty short long tiny huge old new before after left right first second third
+    last one two three orig original copy current latest previous next train training valid validation eval
+    predictions labels features model models vocab tokenizer class classes metadata meta manifest info descr
+    description title users user customers products orders sales events posts comments articles books cities
+    countries languages locale locales messages translations i18n en us gb de fr es it nl pt br ru ja jp zh
+    cn tw ko kr pl cs sv other others known unknown size sizes var vars person people sorted unique uniq
+    filtered merged cleaned clean raw processed parsed formatted lint eslint ruff mypy tsc pytest jest junit
+    tap ci workflow workflows openapi swagger asyncapi postgres queries query tree graph map maps icons
+    colors theme themes fonts routes sitemap robots humans patch diff changed modified added removed deleted
+    ids urls links types typings api http html page pages menu nav template templates console stdout stderr
+    nohup make cmake npm yarn pnpm pip conda cargo go node python ruby rust java docker bundle chunk stage
+    keymap keywords tags tag branches branch commits commit dos unix crlf lf utf ascii endian columns rows
+    cols fields dates times prices rates
+    """.split()
+)
+# Well-known files of projects, by their whole names.
+_NAMES = """
+makefile gnumakefile dockerfile* containerfile* vagrantfile jenkinsfile rakefile gemfile gemfile.lock
+guardfile procfile podfile podfile.lock brewfile justfile taskfile.yml taskfile.yaml tiltfile earthfile
+cartfile dangerfile berksfile capfile appraisals build workspace module.bazel owners codeowners readme*
+license* licence* copying* notice* authors* contributors* maintainers* changelog* changes* history.md
+history.rst news* install todo* version .version *.podspec pkgbuild cname kconfig kbuild go.mod go.sum
+package.json package-lock.json npm-shrinkwrap.json composer.json composer.lock bower.json lerna.json nx.json
+turbo.json angular.json deno.json* tsconfig* jsconfig* tslint.json biome.json* babel.config.json rush.json
+project.json workspace.json manifest.json *.schema.json renovate.json* vcpkg.json cmakepresets.json elm.json
+shard.yml pubspec.yml pubspec.yaml pubspec.lock pnpm-lock.yaml pnpm-workspace.yaml openapi* swagger*
+action.yml action.yaml mkdocs.yml mkdocs.yaml codecov.yml codecov.yaml environment.yml environment.yaml
+chart.yaml conanfile.txt cmakelists.txt robots.txt humans.txt requirements* *requirements.txt pyproject.toml
+cargo.toml pipfile pipfile.lock poetry.toml ruff.toml rustfmt.toml clippy.toml deny.toml book.toml taplo.toml
+rust-toolchain* buf.yaml buf.gen.yaml buf.work.yaml dub.json dependabot.yml dependabot.yaml tox.ini
+pytest.ini mypy.ini setup.cfg alembic.ini logging.ini pylintrc pom.xml build.xml checkstyle* phpunit.xml*
+phpstan.neon* meson.build meson_options.txt sconstruct sconscript dune dune-project *.cabal stack.yaml
+*.csproj *.fsproj *.vbproj *.vcxproj *.sln *.props *.targets directory.build.* global.json *.xcscheme
+project.pbxproj *.storyboard *.xib *.entitlements androidmanifest.xml androidmanifest gradlew mvnw configure
+.gitignore .gitattributes .gitmodules .gitkeep .keep .mailmap .dockerignore .npmignore .eslintignore
+.prettierignore .stylelintignore .hgignore .helmignore .vercelignore .gcloudignore .slugignore .ignore
+.rgignore .fdignore .editorconfig .eslintrc* .prettierrc* .stylelintrc* .babelrc* .swcrc .browserslistrc
+.nvmrc .node-version .python-version .ruby-version .tool-versions .terraform-version .go-version
+.java-version .sdkmanrc .travis.yml .gitlab-ci.yml .pre-commit-config.yaml .pre-commit-hooks.yaml .flake8
+.pylintrc .coveragerc .isort.cfg .ruff.toml .style.yapf .yapfignore .rubocop* .rspec .simplecov .clang-format
+.clang-tidy .clangd .cmake-format* .golangci.yml .golangci.yaml .goreleaser.yml .goreleaser.yaml .yamllint*
+.markdownlint* .remarkrc* .commitlintrc* .lintstagedrc* .releaserc* .czrc .nycrc* .mocharc* .c8rc*
+.size-limit.json .readthedocs.yml .readthedocs.yaml .codecov.yml .dprint.json .jshintrc .jscsrc .bowerrc
+.rustfmt.toml .credo.exs .formatter.exs .scalafmt.conf .scalafix.conf .swiftlint.yml .swiftformat
+.php-cs-fixer* .phpcs.xml* .shellcheckrc .hadolint.yaml .watchmanconfig .postcssrc* .parcelrc .tern-project
+.ackrc .agignore .ctags .bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin
+.inputrc .vimrc .tmux.conf *.example *.sample *.template constraints.txt
+""".split()
+# Directories of which everything is published, or belongs to nobody in particular.
+_PUBLIC = frozenset(
+    """
+    node_modules site-packages dist-packages fixtures testdata __snapshots__ locales .github docs doc
+    """.split()
+)
+# The system's trees, where other rules say what may be read, and those of files that somebody has just made.
+_TREES = (
+    "/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix", "/proc", "/sys", "/dev", "/etc", "/run", "/var/run",
+    "/var/lib", "/var/log", "/tmp", "/var/tmp", "/private/etc", "/private/tmp", "/private/var/tmp",
+)  # fmt: skip
+_WORD = regex(r"[^\W\d_]+")
+_exact = frozenset(name for name in _NAMES if "*" not in name)
+_endings = tuple(name[1:] for name in _NAMES if name[0] == "*")
+_beginnings = tuple(name[:-1] for name in _NAMES if name[-1] == "*")
+
+
+def is_ordinary(word: str, workspace: Workspace) -> bool:
+    """Return whether a file may be shown without walls, as far as its name tells; a link counts as both."""
+    if word in ("", "-", ".", "..") or word.endswith("/") or workspace.is_directory(word):
+        return True
+    paths = {posixpath.normpath(posixpath.join(workspace.cwd, word)), workspace.real(word)}
+    return all(_is_ordinary(path, workspace) for path in paths)
+
+
+def _is_ordinary(path: str, workspace: Workspace) -> bool:
+    if path.startswith(SERVERS):
+        return False
+    if any(is_within(path, tree) for tree in (*_TREES, *(f"{workspace.home}/{name}" for name in HIDDEN))):
+        return True
+    *folders, name = path.removeprefix(f"{workspace.project}/").split("/")
+    is_public = folders[:1] != [""] and not _PUBLIC.isdisjoint(folders)
+    return is_public or _has_ordinary_name(name)
+
+
+def _has_ordinary_name(name: str) -> bool:
+    lowered = name.casefold().rstrip("~")
+    stem, _, ending = lowered.rpartition(".")
+    if stem and ending in _CODE:
+        return True
+    if is_wild(lowered):
+        return False
+    if lowered in _exact or lowered.endswith(_endings) or lowered.startswith(_beginnings):
+        return True
+    if lowered.startswith("."):
+        return False  # most are settings
+    if ending == "php" and name[0].isupper():
+        return True  # a class
+    parts = lowered.split(".")
+    while len(parts) > 1 and (parts[-1] in _DATA or parts[-1] in _CODE or parts[-1].isdigit()):
+        parts.pop()
+    return _WORDS.issuperset(_WORD.findall(".".join(parts)))

@@ -1,0 +1,81 @@
+"""Ordinary files: what is shown without walls, by its name; any other file needs a sandbox or a yes."""
+
+from __future__ import annotations
+
+import pytest
+
+from errands.judge.judge import judge
+from tests.judge.fake_workspace import FakeWorkspace
+
+pytestmark = [pytest.mark.spec("A2")]
+
+
+def verdict(line: str, **place: object) -> str:
+    return judge((line,), FakeWorkspace(**place)).verdict  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "src/app.py", "README", "docs/api.md", "Makefile", "package.json", "tsconfig.build.json",
+        "data.json", "test_results.txt", "2024-01.csv", "logs/app.log", "a.txt", "build/lib.so",
+        ".gitignore", "app/User.php", "requirements-dev.txt", "node_modules/x/weird.dat", "docs/weird.dat",
+        "/tmp/weird", "/proc/cpuinfo", "~/x.py", "~/.cargo/registry/x.dat", "../README.md", "config.h.in",
+        "notes.txt~", "package.json.orig",
+    ],
+)  # fmt: skip
+def test_an_ordinary_file_is_shown_at_once(name: str) -> None:
+    assert verdict(f"cat {name}") == "auto"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vortex", "vortex.dat", "vortex.json", "config.yml", "docker-compose.yml", "deploy/vortex.ini",
+        ".vortexrc", ".config/vortex", "vortex.txt", "db_vortex.php", "includes/connection.php",
+        "data/*.json", "./*.txt", "src/*", "密码.txt", "vortex.example.txt", "backup.2024",
+        "fixtures.json/vortex", "/etc/nginx/nginx.conf", "vortex.log.gz",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("reader", ["cat", "head -5", "sed -n 1,5p", "cut -c1-9", "sort <", "base64"])
+def test_a_file_whose_name_says_nothing_is_shown_in_a_sandbox(reader: str, name: str) -> None:
+    assert verdict(f"{reader} {name}") == "contained"
+
+
+@pytest.mark.parametrize("reader", ["cat", "head", "sort <", "grep ''"])
+@pytest.mark.parametrize("name", ["~/vortex.dat", "/srv/vortex.ini", "../vortex.dat", "/home/other/vortex"])
+def test_outside_of_the_project_it_is_asked_about(reader: str, name: str) -> None:
+    assert verdict(f"{reader} {name}") == "ask"
+
+
+def test_a_link_counts_as_what_it_leads_to_and_a_directory_shows_nothing() -> None:
+    assert verdict("cat a.txt", links={"/project/a.txt": "/project/vortex.dat"}) == "contained"
+    assert verdict("cat vortex.dat", links={"/project/vortex.dat": "/project/a.txt"}) == "contained"
+    assert verdict("diff -rq vortex src", directories=frozenset(["/project/vortex"])) == "auto"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep '' vortex.ini", "grep -v q vortex.ini", "grep -n password config.yml",
+        "rg password config.yml", "git grep -i password", "git grep -e token -- config", "rg token",
+        "git log --all -p | grep -i password", "git --no-pager show | rg secret",
+        "git stash show -p | egrep 'api_key'", "grep -rn xkeysib- .",
+        "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'", "grep -r 'x\\w\\{32\\}' .",
+    ],
+)  # fmt: skip
+def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str) -> None:
+    assert verdict(line) == "contained"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep port config.yml", "grep -c . vortex.ini", "grep -n password src/auth.py",
+        "git grep -i password -- src", "git grep -l password", "rg -l token", "rg token src",
+        "git log --oneline | grep fix", "ls | grep -i token", "git status | grep secret",
+        "cat README.md | grep -i token", "grep -rnE 'v[a-z0-9]+' src",
+    ],
+)  # fmt: skip
+def test_any_other_search_starts_at_once(line: str) -> None:
+    assert verdict(line) == "auto"
