@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended, plain
 from tests.walls import walled
 
 pytestmark = walled
@@ -40,6 +41,22 @@ def test_a_failure_at_a_wall_says_what_to_do_wherever_a_task_is_shown(person: Pe
     person.types("wait", "-q", task_id)
     assert outside.read_text() == "x\n"
     assert person.sees(task_id)["approved_by"] != "judge"
+
+
+@pytest.mark.spec("A5")
+def test_the_yes_that_takes_a_sandbox_away_says_so(
+    person: Person, terminal: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "write.sh").write_text("echo x > /usr/written-by-a-test\n")
+    person.types("run", "--wait", "-q", "sh write.sh", cwd=tmp_path, yes=False, code=2)
+    task_id = person.types("ls", "--json", "-n", "1").object["id"]
+    (tmp_path / "write.sh").write_text("true\n")
+
+    said, code = ended(terminal.types("approve", "--wait", task_id))
+
+    assert "none any more, so it has all your rights" in plain(said)
+    assert "no network" not in plain(said)
+    assert code == 0
 
 
 def test_what_a_command_leaves_running_in_its_sandbox_is_counted_and_ended(

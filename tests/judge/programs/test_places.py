@@ -180,7 +180,9 @@ def test_a_wildcard_that_could_match_a_secret_is_asked_about(word: str) -> None:
     assert reasons_for(("cat", Glob(word)), PLACE)
 
 
-@pytest.mark.parametrize("word", ["conf/*.json", "conf/*.yml", "docs/*", "conf/s*.toml", "config.*"])
+@pytest.mark.parametrize(
+    "word", ["conf/*.json", "conf/*.yml", "docs/*", "conf/s*.toml", "config.*", "README*"]
+)
 def test_a_wildcard_for_many_files_is_read_in_a_sandbox(word: str) -> None:
     assert [reason.kind for reason in reasons_for(("cat", Glob(word)), PLACE)] == ["glob"]
 

@@ -53,7 +53,9 @@ _ENDING = regex(r"(?:\[[^]]*\]|\?)?\*+(?:\.[\w*?]+)*$")
 # All files of a kind among which there are often some with secrets: `*.yml`, `config.*`.
 _TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|properties|php)$|[^.*?\[]*\.\*$")
 # A pattern for many files, which was not written to find one that has secrets.
-_BROAD = regex(r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+\.\*$")
+_BROAD = regex(
+    r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+\.\*$|(?i:readme|licen[cs]e|changelog|(?:make|docker)file)\*$"
+)
 _MAY_MATCH = "which may match a file with secrets"
 AMONG = "which may have passwords among other things"
 _VAULTS = frozenset(

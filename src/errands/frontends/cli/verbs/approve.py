@@ -43,7 +43,10 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
         question=before.question.id if before.question else None,
     )
     if person and not arguments.json and not arguments.quiet:
-        facts = facts_of(context.engine, context.environ, before)
+        # A task that failed in its sandbox asked nothing; now it has none.
+        shown = before if before.question else context.engine.get(view.id)
+        facts = [*facts_of(context.engine, context.environ, shown)]
+        facts += [] if before.question else [("sandbox", "none any more, so it has all your rights")]
         context.note(*question(facts, context.error_look))
     continues = before.is_live and before.state != "proposed"  # an agent whose call waited
     if continues and not arguments.wait and not arguments.json and not arguments.quiet:
