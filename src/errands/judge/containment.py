@@ -199,11 +199,13 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether an operand of a command names a place that is not there in a sandbox."""
     name = posixpath.basename(words[0])
-    is_git_grep = words[:2] == ("git", "grep")
-    rest = words[2:] if is_git_grep else words[1:]
+    rest = words[1:]
     if name in _SAYING:
         return False
-    if name in _PATTERNED or is_git_grep:
+    if words[:2] == ("git", "grep"):
+        given = _without_values(words[2:], _EXPRESSIONS)
+        rest = given if given != words[2:] else without_pattern(words)[2:]
+    if name in _PATTERNED:
         first = next((at for at, word in enumerate(rest) if not word.startswith("-")), len(rest))
         given = _without_values(rest, _EXPRESSIONS)
         rest = given if given != rest else rest[:first] + rest[first + 1 :]

@@ -60,8 +60,9 @@ def test_a_link_counts_as_what_it_leads_to_and_a_directory_shows_nothing() -> No
         "grep '' vortex.ini", "grep -v q vortex.ini", "grep -n password config.yml",
         "rg password config.yml", "git grep -i password", "git grep -e token -- config", "rg token",
         "git log --all -p | grep -i password", "git --no-pager show | rg secret",
-        "git stash show -p | egrep 'api_key'", "grep -rn xkeysib- .",
-        "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'", "grep -r 'x\\w\\{32\\}' .",
+        "git stash show -p | egrep 'api_key'", "grep -rn STRIPE .", "grep -rn KEY .", "rg -uu 'DB_|CACHE_'",
+        "grep -rn xkeysib- .", "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'",
+        "grep -r 'x\\w\\{32\\}' .",
     ],
 )  # fmt: skip
 def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str) -> None:
@@ -72,9 +73,10 @@ def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str
     "line",
     [
         "grep port config.yml", "grep -c . vortex.ini", "grep -n password src/auth.py",
-        "git grep -i password -- src", "git grep -l password", "rg -l token", "rg token src",
-        "git log --oneline | grep fix", "ls | grep -i token", "git status | grep secret",
-        "cat README.md | grep -i token", "grep -rnE 'v[a-z0-9]+' src",
+        "git grep -i password -- src", "git grep -l password", "rg -l token", "rg token src", "rg MAX_SIZE",
+        "grep -rn MAX_SIZE src", "grep -rnE 'TODO|FIXME' .", "git log --oneline | grep fix",
+        "ls | grep -i token", "git status | grep secret", "cat README.md | grep -i token",
+        "grep -rnE 'v[a-z0-9]+' src",
     ],
 )  # fmt: skip
 def test_any_other_search_starts_at_once(line: str) -> None:

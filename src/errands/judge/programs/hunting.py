@@ -34,6 +34,12 @@ _ANY_VALUE = re.compile(
     r"\[(?=[^]]*a-z)(?=[^]]*0-9)[^]]*\](?:[+*]|\\?\{)|\[\[:alnum:\][^]]*\](?:[+*]|\\?\{)|\\w\\?\{\d\d"
     r"|^\\?b?\w{3,}[_-]$"
 )
+# What people write into code in upper case, and look for.
+_MARKS = frozenset(
+    """TODO FIXME XXX HACK NOTE NB BUG WIP TBD DEPRECATED ERROR ERR WARN WARNING FAIL FAILED FAILURE FATAL
+    INFO DEBUG OK SKIP SELECT INSERT UPDATE DELETE CREATE TABLE FROM WHERE GET POST PUT PATCH HTTP JSON YAML
+    HTML SQL UTC MIT README LICENSE IMPORTANT REVIEW OPTIMIZE REFACTOR CHANGED BREAKING""".split()
+)
 # Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
     "AKIA7Q2ZVX4K9WJ3QZ5B",
@@ -115,6 +121,12 @@ def seeks_secrets(pattern: str, dialects: Sequence[Dialect]) -> bool:
         for part in filter(None, parts)
         for each in dialects
     )
+
+
+def names_variables(pattern: str) -> bool:
+    """Return whether a pattern is the name of a variable, or its beginning: `.env` files are full of them."""
+    words = re.findall(r"[A-Za-z]\w+", pattern)
+    return bool(words) and all(word.isupper() for word in words) and not _MARKS.issuperset(words)
 
 
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:

@@ -7,7 +7,7 @@ import re
 
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
-from errands.judge.programs.hunting import about_keys, seeks_secrets
+from errands.judge.programs.hunting import about_keys, names_variables, seeks_secrets
 from errands.judge.programs.ordinary import is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
@@ -33,9 +33,10 @@ _PATTERNS = "-e --regexp -f --file"
 
 
 _NO_LINES = "-l --files-with-matches --files-without-match -c --count --count-matches -q --quiet".split()
+_HIDDEN = ("-.", "--hidden", "-u", "--unrestricted", "--no-ignore")
 _FOLLOWS = ("-R", "--dereference-recursive")
 # Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
-_PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", "-----QZWX")
+_PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", '"zq": "xw8"', "-----QZWX")
 _DIALECTS: dict[Dialect, str] = {
     "basic": "-G --basic-regexp",
     "extended": "-E --extended-regexp",
@@ -89,7 +90,7 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     is_typed = bool(types) and "all" not in types and not usage.has("--type-add")
     is_typed = is_typed and not any(map(_TELLING.fullmatch, types))
     chosen = _are_narrow(globs) or is_typed or _are_files(places, workspace)
-    is_open = usage.has("-.", "--hidden", "-u", "--unrestricted", "--no-ignore") or _has_open_glob(usage)
+    is_open = usage.has(*_HIDDEN) or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     sought = () if chosen else seeks_everywhere(usage, places, workspace)
@@ -203,7 +204,12 @@ def looks_for_secrets(usage: Usage) -> Reasons:
         return ()
     patterns = usage.values("-e", "--regexp") or usage.operands[:1]
     dialects = _dialects(usage)
-    found = (f"looks for secrets in every file: {each}" for each in patterns if seeks_secrets(each, dialects))
+    sees_hidden = usage.name in ("grep", "egrep", "fgrep") or usage.has(*_HIDDEN)
+    found = (
+        f"looks for secrets in every file: {each}"
+        for each in patterns
+        if seeks_secrets(each, dialects) or (sees_hidden and names_variables(each))
+    )
     return ask_each(found, "settings")[:1]
 
 
