@@ -17,11 +17,11 @@ def verdict(line: str, **place: object) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        "src/app.py", "README", "docs/api.md", "Makefile", "package.json", "tsconfig.build.json",
-        "data.json", "test_results.txt", "2024-01.csv", "logs/app.log", "a.txt", "build/lib.so",
-        ".gitignore", "app/User.php", "requirements-dev.txt", "node_modules/x/weird.dat", "docs/weird.dat",
-        "/tmp/weird", "/proc/cpuinfo", "~/x.py", "~/.cargo/registry/x.dat", "../README.md", "config.h.in",
-        "notes.txt~", "package.json.orig",
+        "src/app.py", "src/config/token.ts", "vite.config.ts", "README", "docs/api.md", "Makefile",
+        "package.json", "tsconfig.build.json", "data.json", "test_results.txt", "2024-01.csv",
+        "logs/app.log", "a.txt", "build/lib.so", ".gitignore", "app/User.php", "requirements-dev.txt",
+        "node_modules/x/weird.dat", "docs/weird.dat", "/tmp/weird", "/proc/cpuinfo", "~/x.py",
+        "~/.cargo/registry/x.dat", "../README.md", "version.h.in", "notes.txt~", "package.json.orig",
     ],
 )  # fmt: skip
 def test_an_ordinary_file_is_shown_at_once(name: str) -> None:
@@ -31,7 +31,8 @@ def test_an_ordinary_file_is_shown_at_once(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "vortex", "vortex.dat", "vortex.json", "config.yml", "docker-compose.yml", "deploy/vortex.ini",
+        "vortex", "vortex.dat", "settings.py", "recovery-codes.md", "passwords.log", "config/keys.ts",
+        "deploy.sh", "license.xml", "vortex.json", "config.yml", "docker-compose.yml", "deploy/vortex.ini",
         ".vortexrc", ".config/vortex", "vortex.txt", "db_vortex.php", "includes/connection.php",
         "data/*.json", "./*.txt", "src/*", "密码.txt", "vortex.example.txt", "backup.2024",
         "fixtures.json/vortex", "/etc/nginx/nginx.conf", "vortex.log.gz",
@@ -57,12 +58,12 @@ def test_a_link_counts_as_what_it_leads_to_and_a_directory_shows_nothing() -> No
 @pytest.mark.parametrize(
     "line",
     [
-        "grep '' vortex.ini", "grep -v q vortex.ini", "grep -n password config.yml",
-        "rg password config.yml", "git grep -i password", "git grep -e token -- config", "rg token",
-        "git log --all -p | grep -i password", "git --no-pager show | rg secret",
-        "git stash show -p | egrep 'api_key'", "grep -rn STRIPE .", "grep -rn KEY .", "rg -uu 'DB_|CACHE_'",
-        "grep -rn xkeysib- .", "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'",
-        "grep -r 'x\\w\\{32\\}' .",
+        "grep '' vortex.ini", "grep -v q vortex.ini", "grep -A3 q vortex.ini", "rg -C 2 q vortex.ini",
+        "grep -n password config.yml", "rg password config.yml", "git grep -i password",
+        "git grep -e token -- config", "rg token", "git log --all -p | grep -i password",
+        "git --no-pager show | rg secret", "git stash show -p | egrep 'api_key'", "grep -rn STRIPE .",
+        "grep -rn KEY .", "rg -uu 'DB_|CACHE_'", "grep -rn xkeysib- .",
+        "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'", "grep -r 'x\\w\\{32\\}' .",
     ],
 )  # fmt: skip
 def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str) -> None:
@@ -72,7 +73,7 @@ def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str
 @pytest.mark.parametrize(
     "line",
     [
-        "grep port config.yml", "grep -c . vortex.ini", "grep -n password src/auth.py",
+        "grep port config.yml", "grep -A3 q app.py", "grep -c . vortex.ini", "grep -n password src/auth.py",
         "git grep -i password -- src", "git grep -l password", "rg -l token", "rg token src", "rg MAX_SIZE",
         "grep -rn MAX_SIZE src", "grep -rnE 'TODO|FIXME' .", "git log --oneline | grep fix",
         "ls | grep -i token", "git status | grep secret", "cat README.md | grep -i token",

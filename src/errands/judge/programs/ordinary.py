@@ -32,12 +32,22 @@ _CODE = frozenset(
     gguf log
     """.split()
 )
-# Settings and data: harmless if every word of their name is an ordinary one.
+# Outside of directories of code these words say that a file of any kind may have a secret.
+_TELLING = frozenset(
+    """
+    password passwords passwd pass pwd pw passphrase secret secrets cred creds credential credentials token
+    tokens key keys keystore apikey apikeys login logins account accounts wallet wallets seed mnemonic
+    recovery codes vault vaults env envs environment environments vars variables exports setenv private jwt
+    auth oauth session sessions cookie cookies config configs conf configuration settings setting prod
+    production staging local deploy deployment signing keepass lastpass bitwarden webhook fa otp totp
+    initializers firebase aws gcp azure stripe twilio
+    """.split()
+)
+# Data: harmless if every word of their name is an ordinary one.
 _DATA = frozenset(
     """
-    json json5 jsonc jsonl ndjson geojson yml yaml toml ini cfg conf xml php xsd xsl xslt properties txt text
-    csv tsv bin dat data out err tmp list lst diff plist sql hcl html5 example sample template dist tmpl tpl
-    j2 jinja jinja2 bak old orig new gz bz2 xz zst
+    json json5 jsonc jsonl ndjson geojson xml php xsd xsl xslt txt text csv tsv bin dat data out err tmp list
+    lst diff sql html5 example sample template dist tmpl tpl j2 jinja jinja2 bak old orig new gz bz2 xz zst
     """.split()
 )
 _WORDS = frozenset(
@@ -45,26 +55,25 @@ _WORDS = frozenset(
     a b c d e f g h i j k l m n o p q r s t u v w x y z aa ab foo bar baz qux data dataset input inputs
     output outputs out result results report reports summary list lists table tables test tests testing spec
     specs sample samples example examples demo expected actual golden fixture fixtures snapshot schema index
-    item items entry entries name names word words line lines text note notes todo todos readme license
-    licence copying notice authors contributors maintainers changelog changes history news install upgrading
-    security contributing faq help usage manual version versions release releases log logs error errors err
-    warning warnings failures trace traces debug verbose coverage lcov metrics stats statistics benchmark
-    benchmarks bench timings profile perf number numbers num count counts total totals point points value
-    values file files dir dirs path paths package packages pkg module modules deps dependency dependencies
-    requirements constraints build builds dist target lib src bin app main core common util utils base simple
-    small medium large big full empty short long tiny huge old new before after left right first second third
-    last one two three orig original copy current latest previous next train training valid validation eval
-    predictions labels features model models vocab tokenizer class classes metadata meta manifest info descr
-    description title users user customers products orders sales events posts comments articles books cities
-    countries languages locale locales messages translations i18n en us gb de fr es it nl pt br ru ja jp zh
-    cn tw ko kr pl cs sv other others known unknown size sizes var vars person people sorted unique uniq
-    filtered merged cleaned clean raw processed parsed formatted lint eslint ruff mypy tsc pytest jest junit
-    tap ci workflow workflows openapi swagger asyncapi postgres queries query tree graph map maps icons
-    colors theme themes fonts routes sitemap robots humans patch diff changed modified added removed deleted
-    ids urls links types typings api http html page pages menu nav template templates console stdout stderr
-    nohup make cmake npm yarn pnpm pip conda cargo go node python ruby rust java docker bundle chunk stage
-    keymap keywords tags tag branches branch commits commit dos unix crlf lf utf ascii endian columns rows
-    cols fields dates times prices rates
+    item items entry entries name names word words line lines text note notes todo todos readme copying
+    notice authors contributors maintainers changelog changes history news install upgrading security
+    contributing faq help usage manual version versions release releases log logs error errors err warning
+    warnings failures trace traces debug verbose coverage lcov metrics stats statistics benchmark benchmarks
+    bench timings profile perf number numbers num count counts total totals point points value values file
+    files dir dirs path paths package packages pkg module modules deps dependency dependencies requirements
+    constraints build builds dist target lib src bin app main core common util utils base simple small medium
+    large big full empty short long tiny huge old new before after left right first second third last one two
+    three orig original copy current latest previous next train training valid validation eval predictions
+    labels features model models vocab tokenizer class classes metadata meta manifest info descr description
+    title users user customers products orders sales events posts comments articles books cities countries
+    languages locale locales messages translations i18n en us gb de fr es it nl pt br ru ja jp zh cn tw ko kr
+    pl cs sv other others known unknown size sizes var vars person people sorted unique uniq filtered merged
+    cleaned clean raw processed parsed formatted lint eslint ruff mypy tsc pytest jest junit tap ci workflow
+    workflows openapi swagger asyncapi queries query tree graph map maps icons colors theme themes fonts
+    routes sitemap robots humans patch diff changed modified added removed deleted ids urls links types
+    typings html page pages menu nav template templates console stdout stderr nohup make cmake go node python
+    ruby rust java bundle chunk stage keymap keywords tags tag branches branch commits commit dos unix crlf
+    lf utf ascii endian columns rows cols fields dates times prices rates
     """.split()
 )
 # Well-known files of projects, by their whole names.
@@ -72,15 +81,15 @@ _NAMES = """
 makefile gnumakefile dockerfile* containerfile* vagrantfile jenkinsfile rakefile gemfile gemfile.lock
 guardfile procfile podfile podfile.lock brewfile justfile taskfile.yml taskfile.yaml tiltfile earthfile
 cartfile dangerfile berksfile capfile appraisals build workspace module.bazel owners codeowners readme*
-license* licence* copying* notice* authors* contributors* maintainers* changelog* changes* history.md
-history.rst news* install todo* version .version *.podspec pkgbuild cname kconfig kbuild go.mod go.sum
-package.json package-lock.json npm-shrinkwrap.json composer.json composer.lock bower.json lerna.json nx.json
-turbo.json angular.json deno.json* tsconfig* jsconfig* tslint.json biome.json* babel.config.json rush.json
-project.json workspace.json manifest.json *.schema.json renovate.json* vcpkg.json cmakepresets.json elm.json
-shard.yml pubspec.yml pubspec.yaml pubspec.lock pnpm-lock.yaml pnpm-workspace.yaml openapi* swagger*
-action.yml action.yaml mkdocs.yml mkdocs.yaml codecov.yml codecov.yaml environment.yml environment.yaml
-chart.yaml conanfile.txt cmakelists.txt robots.txt humans.txt requirements* *requirements.txt pyproject.toml
-cargo.toml pipfile pipfile.lock poetry.toml ruff.toml rustfmt.toml clippy.toml deny.toml book.toml taplo.toml
+authors* contributors* maintainers* changelog* changes* history.md history.rst news* install todo* version
+.version *.podspec pkgbuild cname kconfig kbuild go.mod go.sum package.json package-lock.json
+npm-shrinkwrap.json composer.json composer.lock bower.json lerna.json nx.json turbo.json angular.json
+deno.json* tsconfig* jsconfig* tslint.json biome.json* babel.config.json rush.json project.json
+workspace.json manifest.json *.schema.json renovate.json* vcpkg.json cmakepresets.json elm.json shard.yml
+pubspec.yml pubspec.yaml pubspec.lock pnpm-lock.yaml pnpm-workspace.yaml openapi* swagger* action.yml
+action.yaml mkdocs.yml mkdocs.yaml codecov.yml codecov.yaml environment.yml environment.yaml chart.yaml
+conanfile.txt cmakelists.txt robots.txt humans.txt requirements* *requirements.txt pyproject.toml cargo.toml
+pipfile pipfile.lock poetry.toml ruff.toml rustfmt.toml clippy.toml deny.toml book.toml taplo.toml
 rust-toolchain* buf.yaml buf.gen.yaml buf.work.yaml dub.json dependabot.yml dependabot.yaml tox.ini
 pytest.ini mypy.ini setup.cfg alembic.ini logging.ini pylintrc pom.xml build.xml checkstyle* phpunit.xml*
 phpstan.neon* meson.build meson_options.txt sconstruct sconscript dune dune-project *.cabal stack.yaml
@@ -98,8 +107,16 @@ project.pbxproj *.storyboard *.xib *.entitlements androidmanifest.xml androidman
 .rustfmt.toml .credo.exs .formatter.exs .scalafmt.conf .scalafix.conf .swiftlint.yml .swiftformat
 .php-cs-fixer* .phpcs.xml* .shellcheckrc .hadolint.yaml .watchmanconfig .postcssrc* .parcelrc .tern-project
 .ackrc .agignore .ctags .bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin
-.inputrc .vimrc .tmux.conf *.example *.sample *.template constraints.txt
+.inputrc .vimrc .tmux.conf *.example *.sample *.template constraints.txt license licence license.txt
+licence.txt license.md licence.md license-mit license-apache copying copying.lesser notice notice.txt
+notice.md license.rst *.config.js *.config.ts *.config.mjs *.config.cjs *.config.mts info.plist
 """.split()
+# Directories of code and texts, where such words are names and not values.
+CODE = frozenset(
+    """src lib libs app apps test tests spec specs doc docs packages pkg cmd internal include examples scripts
+    crates modules components pages api core server client frontend backend web ui cli tools bench benches
+    node_modules vendor site-packages dist build target migrations templates public static assets""".split()
+)
 # Directories of which everything is published, or belongs to nobody in particular.
 _PUBLIC = frozenset(
     """
@@ -130,9 +147,21 @@ def _is_ordinary(path: str, workspace: Workspace) -> bool:
         return False
     if any(is_within(path, tree) for tree in (*_TREES, *(f"{workspace.home}/{name}" for name in HIDDEN))):
         return True
-    *folders, name = path.removeprefix(f"{workspace.project}/").split("/")
-    is_public = folders[:1] != [""] and not _PUBLIC.isdisjoint(folders)
-    return is_public or _has_ordinary_name(name)
+    inside = path.removeprefix(f"{workspace.project}/")
+    *folders, name = inside.split("/")
+    if not inside.startswith("/") and not _PUBLIC.isdisjoint(folders):
+        return True
+    is_code = not inside.startswith("/") and bool(folders) and folders[0] in CODE
+    return _is_well_known(name) or (
+        _has_ordinary_name(name) and (is_code or _TELLING.isdisjoint(_WORD.findall(inside.casefold())))
+    )
+
+
+def _is_well_known(name: str) -> bool:
+    lowered = name.casefold().rstrip("~")
+    return not is_wild(lowered) and (
+        lowered in _exact or lowered.endswith(_endings) or lowered.startswith(_beginnings)
+    )
 
 
 def _has_ordinary_name(name: str) -> bool:
@@ -140,12 +169,8 @@ def _has_ordinary_name(name: str) -> bool:
     stem, _, ending = lowered.rpartition(".")
     if stem and ending in _CODE:
         return True
-    if is_wild(lowered):
-        return False
-    if lowered in _exact or lowered.endswith(_endings) or lowered.startswith(_beginnings):
-        return True
-    if lowered.startswith("."):
-        return False  # most are settings
+    if is_wild(lowered) or lowered.startswith("."):
+        return False  # most hidden files are settings
     if ending == "php" and name[0].isupper():
         return True  # a class
     parts = lowered.split(".")

@@ -8,7 +8,7 @@ import re
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, names_variables, seeks_secrets
-from errands.judge.programs.ordinary import is_ordinary
+from errands.judge.programs.ordinary import CODE, is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
     may_name_secret,
@@ -33,6 +33,7 @@ _PATTERNS = "-e --regexp -f --file"
 
 
 _NO_LINES = "-l --files-with-matches --files-without-match -c --count --count-matches -q --quiet".split()
+_CONTEXT = "-A -B -C --after-context --before-context --context".split()
 _HIDDEN = ("-.", "--hidden", "-u", "--unrestricted", "--no-ignore")
 _FOLLOWS = ("-R", "--dereference-recursive")
 # Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
@@ -59,12 +60,6 @@ _BOUNDED = re.compile(
     r"\\[swdb](?:[*+?]|\{[\d,]*\})?\??|\\\W|\[[\w .,'\"/-]+\](?:[*+?]\??)?|\.(?:[*+?]\??)?|\w[*+?]\??"
 )
 _DOTALL = re.compile(r"\(\?\w*s")
-# Directories of code and texts, where such words are names and not values.
-_CODE = frozenset(
-    """src lib libs app apps test tests spec specs doc docs packages pkg cmd internal include examples scripts
-    crates modules components pages api core server client frontend backend web ui cli tools bench benches
-    node_modules vendor site-packages dist build target migrations templates public static assets""".split()
-)
 _WIDEST = 20  # lines of context that still show a place and not a file
 
 
@@ -101,10 +96,12 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
 
 def _about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Reasons:
     """Object to a search that shows all of some files, or looks for secrets in them."""
-    if copied := copies_all(usage) if files else ():
-        found = (objection("READ", each, workspace) for each in files)
-        return copied if _has_open_glob(usage) else tuple(each for each in found if each)
+    copied = copies_all(usage) if files else ()
+    if copied and _has_open_glob(usage):
+        return copied
     doubtful = [each for each in files if not is_ordinary(each, workspace)]
+    if doubtful and (copied or (usage.has(*_CONTEXT, "-NUMBER") and not _shows_no_lines(usage))):
+        return tuple(each for file in doubtful if (each := objection("READ", file, workspace)))
     return seeks_everywhere(usage, doubtful, workspace) if doubtful else ()
 
 
@@ -168,7 +165,7 @@ def copies_all(usage: Usage) -> Reasons:
     probes = (*_PROBES, "\n".join(_PROBES)) if is_multiline else _PROBES
     is_dotall = usage.has("--multiline-dotall")
     shows_rest = shows_rest or (is_multiline and any(_spans_lines(each, is_dotall) for each in patterns))
-    wide = usage.values(*"-A -B -C --after-context --before-context --context".split())
+    wide = usage.values(*_CONTEXT)
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
     if (
         shows_rest
@@ -218,7 +215,7 @@ def _is_code(place: str, workspace: Workspace) -> bool:
     path = posixpath.normpath(posixpath.join(workspace.cwd, place))
     inside = path.removeprefix(project)
     is_file = _ENDING.search(inside) is not None and is_ordinary(place, workspace)
-    return inside != path and (inside.partition("/")[0] in _CODE or is_file)
+    return inside != path and (inside.partition("/")[0] in CODE or is_file)
 
 
 def _dialects(usage: Usage) -> list[Dialect]:
