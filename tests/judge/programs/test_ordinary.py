@@ -82,3 +82,10 @@ def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str
 )  # fmt: skip
 def test_any_other_search_starts_at_once(line: str) -> None:
     assert verdict(line) == "auto"
+
+
+def test_a_project_behind_a_link_or_in_a_temporary_directory_is_one_like_any_other() -> None:
+    linked = {"/project": "/data/p", "/project/src/token.ts": "/data/p/src/token.ts"}
+    assert verdict("cat src/token.ts", links=linked) == "auto"
+    assert verdict("cat config.yml", cwd="/tmp/x", project="/tmp/x") == "contained"
+    assert verdict("cat a.txt", cwd="/tmp/x", project="/tmp/x") == "auto"

@@ -73,7 +73,8 @@ _WORDS = frozenset(
     routes sitemap robots humans patch diff changed modified added removed deleted ids urls links types
     typings html page pages menu nav template templates console stdout stderr nohup make cmake go node python
     ruby rust java bundle chunk stage keymap keywords tags tag branches branch commits commit dos unix crlf
-    lf utf ascii endian columns rows cols fields dates times prices rates
+    lf utf ascii endian columns rows cols fields dates times prices rates gate pipe fifo late suite tide
+    letter letters seen printed witness order code
     """.split()
 )
 # Well-known files of projects, by their whole names.
@@ -138,23 +139,26 @@ def is_ordinary(word: str, workspace: Workspace) -> bool:
     """Return whether a file may be shown without walls, as far as its name tells; a link counts as both."""
     if word in ("", "-", ".", "..") or word.endswith("/") or workspace.is_directory(word):
         return True
-    paths = {posixpath.normpath(posixpath.join(workspace.cwd, word)), workspace.real(word)}
-    return all(_is_ordinary(path, workspace) for path in paths)
+    written = posixpath.normpath(posixpath.join(workspace.cwd, word))
+    real = workspace.real(word)
+    return _is_ordinary(written, workspace.project, workspace.home) and (
+        real == written or _is_ordinary(real, workspace.real(workspace.project), workspace.home)
+    )
 
 
-def _is_ordinary(path: str, workspace: Workspace) -> bool:
+def _is_ordinary(path: str, project: str, home: str) -> bool:
     if path.startswith(SERVERS):
         return False
-    if any(is_within(path, tree) for tree in (*_TREES, *(f"{workspace.home}/{name}" for name in HIDDEN))):
+    *folders, name = path.removeprefix(f"{project}/").split("/")
+    if folders[:1] == [""]:  # outside of the project
+        if any(is_within(path, tree) for tree in (*_TREES, *(f"{home}/{name}" for name in HIDDEN))):
+            return True
+        folders = []
+    if not _PUBLIC.isdisjoint(folders) or _is_well_known(name):
         return True
-    inside = path.removeprefix(f"{workspace.project}/")
-    *folders, name = inside.split("/")
-    if not inside.startswith("/") and not _PUBLIC.isdisjoint(folders):
-        return True
-    is_code = not inside.startswith("/") and bool(folders) and folders[0] in CODE
-    return _is_well_known(name) or (
-        _has_ordinary_name(name) and (is_code or _TELLING.isdisjoint(_WORD.findall(inside.casefold())))
-    )
+    is_code = folders != [] and folders[0] in CODE
+    words = _WORD.findall("/".join((*folders, name)).casefold())
+    return _has_ordinary_name(name) and (is_code or _TELLING.isdisjoint(words))
 
 
 def _is_well_known(name: str) -> bool:
