@@ -62,6 +62,7 @@ def test_a_link_counts_as_what_it_leads_to_and_a_directory_shows_nothing() -> No
         "grep -n password config.yml", "rg password config.yml", "git grep -i password",
         "git grep -e token -- config", "rg token", "git log --all -p | grep -i password",
         "git --no-pager show | rg secret", "git stash show -p | egrep 'api_key'", "grep -rn STRIPE .",
+        "grep -rni jwt .", "grep -rn AccountKey .", "grep -rn 'amqps://' .", "grep -rn 'host=' .",
         "grep -rn KEY .", "rg -uu 'DB_|CACHE_'", "grep -rn xkeysib- .",
         "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'", "grep -r 'x\\w\\{32\\}' .",
     ],

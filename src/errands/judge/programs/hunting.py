@@ -40,6 +40,13 @@ _MARKS = frozenset(
     INFO DEBUG OK SKIP SELECT INSERT UPDATE DELETE CREATE TABLE FROM WHERE GET POST PUT PATCH HTTP JSON YAML
     HTML SQL UTC MIT README LICENSE IMPORTANT REVIEW OPTIMIZE REFACTOR CHANGED BREAKING""".split()
 )
+# What settings with secrets are about, as a word of its own.
+_ABOUT = frozenset(
+    """auth authorization jwt key keys login logins pass pwd pw vault aws azure gcp stripe twilio sendgrid
+    mailgun webhook webhooks smtp dsn salt otp mfa seed encryption account accounts username
+    connectionstring conn ssh wallet license cookie session""".split()
+)
+_PART = re.compile(r"(?<!http)(?<!https)://|=$|^_")
 # Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
     "AKIA7Q2ZVX4K9WJ3QZ5B",
@@ -123,10 +130,15 @@ def seeks_secrets(pattern: str, dialects: Sequence[Dialect]) -> bool:
     )
 
 
-def names_variables(pattern: str) -> bool:
-    """Return whether a pattern is the name of a variable, or its beginning: `.env` files are full of them."""
-    words = re.findall(r"[A-Za-z]\w+", pattern)
-    return bool(words) and all(word.isupper() for word in words) and not _MARKS.issuperset(words)
+def may_find_secrets(pattern: str) -> bool:
+    """Return whether a pattern finds lines of `.env` files: variables, services, parts of addresses."""
+    if _PART.search(pattern):
+        return True
+    words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+", pattern)
+    if not _ABOUT.isdisjoint(word.casefold() for word in words):
+        return True
+    names = [word for word in words if len(word) > 2]
+    return bool(names) and all(word.isupper() for word in names) and not _MARKS.issuperset(names)
 
 
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:

@@ -61,7 +61,7 @@ _WORDS = frozenset(
     warnings failures trace traces debug verbose coverage lcov metrics stats statistics benchmark benchmarks
     bench timings profile perf number numbers num count counts total totals point points value values file
     files dir dirs path paths package packages pkg module modules deps dependency dependencies requirements
-    constraints build builds dist target lib src bin app main core common util utils base simple small medium
+    constraints build builds dist target lib src bin app main common util utils base simple small medium
     large big full empty short long tiny huge old new before after left right first second third last one two
     three orig original copy current latest previous next train training valid validation eval predictions
     labels features model models vocab tokenizer class classes metadata meta manifest info descr description

@@ -7,7 +7,7 @@ import re
 
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
-from errands.judge.programs.hunting import about_keys, names_variables, seeks_secrets
+from errands.judge.programs.hunting import about_keys, may_find_secrets, seeks_secrets
 from errands.judge.programs.ordinary import CODE, is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
@@ -205,7 +205,7 @@ def looks_for_secrets(usage: Usage) -> Reasons:
     found = (
         f"looks for secrets in every file: {each}"
         for each in patterns
-        if seeks_secrets(each, dialects) or (sees_hidden and names_variables(each))
+        if seeks_secrets(each, dialects) or (sees_hidden and may_find_secrets(each))
     )
     return ask_each(found, "settings")[:1]
 
