@@ -74,7 +74,8 @@ _WORDS = frozenset(
     typings html page pages menu nav template templates console stdout stderr nohup make cmake go node python
     ruby rust java bundle chunk stage keymap keywords tags tag branches branch commits commit dos unix crlf
     lf utf ascii endian columns rows cols fields dates times prices rates gate pipe fifo late suite tide
-    letter letters seen printed witness order code
+    letter letters seen printed witness order code status progress pid ready done marker stamp timestamp
+    health heartbeat flag check checks job jobs task tasks
     """.split()
 )
 # Well-known files of projects, by their whole names.
