@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import ClassVar
+
 import pytest
 
+import tests.proof.__main__
 from tests.proof.__main__ import prove, unmarked
 from tests.proof.breakage import ROOT, Breakage, StaleError
 from tests.proof.breakages import all_breakages
+from tests.proof.tree import Outcome
 from tests.requirements import PLACE, read
 
 BREAKAGES = all_breakages()
@@ -70,3 +75,34 @@ def test_only_a_failed_assertion_counts_as_caught() -> None:
     assert said["2"].problem == "all 1 tests that carry L27 pass with the breakage"
     assert "ImportError" in said["3"].problem
     assert said["4"].problem == "no test carries L28"
+
+
+class RecordingTree:
+    """Stand in for a copy of the project: every test catches its breakage, and passes without it."""
+
+    unbroken: ClassVar[list[list[str]]] = []
+
+    def __init__(self, place: Path) -> None:
+        pass
+
+    def run(self, breakage: Breakage, tests: list[str]) -> Outcome:
+        return Outcome(tests[0], "AssertionError", 0)
+
+    def run_unbroken(self, tests: list[str]) -> Outcome:
+        self.unbroken.append(tests)
+        return Outcome("", "", len(tests))
+
+    def end_everything(self) -> None:
+        pass
+
+
+def test_tests_in_a_browser_are_confirmed_in_a_process_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tests.proof.__main__, "Tree", RecordingTree)
+    places = {"X8": ["tests/browser/test_pages.py::test_a"], "L27": [WAIT]}
+    broken = [
+        Breakage(spec, spec, file="x", old="a", new="b", test=found.removeprefix("tests/"))
+        for spec, (found,) in places.items()
+    ]
+
+    assert not any(each.problem for each in prove(broken, places, at_once=1))
+    assert RecordingTree.unbroken == [places["X8"], places["L27"]]
