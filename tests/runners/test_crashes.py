@@ -310,8 +310,11 @@ async def test_a_missing_python_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("real_zygote")
-async def test_a_shim_uses_less_than_a_megabyte_of_private_memory(stage: Stage) -> None:
-    runs = [stage.start("echo ready; exec sleep 1000") for _ in range(20)]
+@pytest.mark.parametrize(("read_only", "most"), [(False, 1000), (True, 1500)])
+async def test_a_shim_uses_about_a_megabyte_of_private_memory(
+    stage: Stage, read_only: bool, most: int
+) -> None:
+    runs = [stage.start("echo ready; exec sleep 1000", read_only=read_only) for _ in range(20)]
     for run in runs:
         await stage.printed(run, b"ready")
 
@@ -320,5 +323,6 @@ async def test_a_shim_uses_less_than_a_megabyte_of_private_memory(stage: Stage) 
         facts = Path(f"/proc/{stage.shim_of(run)}/smaps_rollup").read_text().split("\n")
         private.append(sum(int(line.split()[1]) for line in facts if line.startswith("Private_")))
 
-    # 930 to 980 KiB: how objects fall into pages changes with the length of the path of the source.
-    assert sum(private) / len(private) < 1000
+    # 930 to 980 KiB: how objects fall into pages changes with the length of the path of the source. The walls
+    # of what only reads take 1300, and 2000 if they were loaded in the shim.
+    assert sum(private) / len(private) < most

@@ -20,6 +20,13 @@ if __name__ == "__main__":
         sys.modules[_name] = type(sys)(_name)
         sys.modules[_name].__path__ = [_path]
 
+    # Before any fork: the first run of a shim that may only read then starts 1.3 ms sooner, and the shim has
+    # 0.7 MB less to itself. Before everything else: after it, all other shims would have 0.03 MB more.
+    import errands.runners.shim.read_only  # noqa: F401
+    from errands.runners.system import system
+
+    system.choose().missing_walls()
+
 from errands.ports.rundir import scratch_of
 from errands.runners.output.capped_log import Log
 from errands.runners.shim.shim import Shim
@@ -149,7 +156,7 @@ class Zygote:
 
 
 def _remove_abandoned_scratch(directory: str) -> None:
-    """Remove what killed shims and zygotes left; the module for that is needed by few shims."""
+    """Remove what killed shims and zygotes left."""
     if os.path.isdir(directory) and os.listdir(directory):
         from errands.runners.shim.read_only import remove_abandoned
 

@@ -42,6 +42,7 @@ class Walls:
         self._machine = os.uname().machine
         self.abi = max(0, self._call(self._syscall, (_CREATE_RULESET, None, 0, 1)))
         self.why_not = self._why_not()
+        self._beginning = b"" if self.why_not else read_only_filter.beginning(self._machine, abi=self.abi)
 
     def _why_not(self) -> str:
         if not self.abi:
@@ -58,7 +59,7 @@ class Walls:
 
     def restrict_thread(self, rules: int, *, thread: int, process: int) -> None:
         """Restrict the calling thread for good; its own numbers are protected from signals."""
-        program = read_only_filter.program(self._machine, abi=self.abi, protected=(thread, process))
+        program = read_only_filter.program(self._beginning, self._machine, protected=(thread, process))
         # struct sock_fprog: the number of instructions, and where they are. A bytes object holds its content
         # at its end, before a final zero.
         place = struct.pack("HP", len(program) // 8, id(program) + bytes.__basicsize__ - 1)

@@ -92,18 +92,18 @@ _UNIX, _STREAMS = 1, (1, 5)  # stream and sequenced packets; datagrams could be 
 _KIND = 0xF
 _O_TRUNC = 0o1000
 
-_head: dict[tuple[str, int], bytes] = {}
+
+def beginning(machine: str, *, abi: int) -> bytes:
+    """Return the beginning of the filter, which is the same for all shims, for a version of Landlock."""
+    return b"".join(_fixed(machine, list(ARCHITECTURES).index(machine), abi))
 
 
-def program(machine: str, *, abi: int, protected: tuple[int, ...]) -> bytes:
-    """Return the filter, as the kernel reads it, for a version of Landlock.
+def program(beginning: bytes, machine: str, *, protected: tuple[int, ...]) -> bytes:
+    """Return the filter, as the kernel reads it.
 
     `protected` are numbers of threads and processes that no signal may be sent to.
     """
     column = list(ARCHITECTURES).index(machine)
-    head = _head.get((machine, abi))
-    if head is None:
-        head = _head[machine, abi] = b"".join(_fixed(machine, column, abi))
     lines = []
     for *known, arguments in _SIGNALS.values():
         checks = [
@@ -115,7 +115,7 @@ def program(machine: str, *, abi: int, protected: tuple[int, ...]) -> bytes:
             )
         ]
         lines += on(known[column], [*checks, allow()])
-    return head + b"".join([*lines, allow()])
+    return beginning + b"".join([*lines, allow()])
 
 
 def _fixed(machine: str, column: int, abi: int) -> list[bytes]:
