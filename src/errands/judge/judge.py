@@ -206,13 +206,7 @@ class _Case:
     # Steps
 
     def _judge_step(
-        self,
-        step: Step,
-        workspace: Workspace,
-        *,
-        shell: str,
-        source: Step | None = None,
-        depth: int = 0,
+        self, step: Step, workspace: Workspace, *, shell: str, source: Step | None = None, depth: int = 0
     ) -> None:
         self._judge_around(step, workspace, shell=shell)
         self._coverage.add_input(step, source, workspace)
