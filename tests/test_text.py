@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,6 +178,12 @@ def test_a_wrapped_line_keeps_its_indent_its_blanks_and_its_long_words() -> None
     for columns in range(7, 24):
         assert not any(line.startswith("·") for line in wrap("75% · 4m left · epoch 3", columns))
     assert wrap("\x1b[1mone two\x1b[0m three", 7) == ["\x1b[1mone two\x1b[0m", "three"]
+
+
+def test_a_long_text_is_wrapped_in_time_that_grows_with_its_length() -> None:
+    begun = process_time()
+    wrap("( word " * 30_000, 80)
+    assert process_time() - begun < 5, "it takes minutes if every word looks at all those after it"
 
 
 @pytest.mark.spec("X21")

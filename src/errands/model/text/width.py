@@ -141,15 +141,17 @@ def _wrapped(paragraph: str, columns: int, hang: int) -> Iterator[str]:
 
 def _units(words: list[str], room: int) -> Iterator[str]:
     """Join the words that stay together where a line has room for them."""
-    while words:
-        word, *words = words
-        if word.startswith("("):
-            end = next((n for n, each in enumerate(words) if ")" in each), -1) if ")" not in word else -1
-            remark = " ".join([word, *words[: end + 1]])
-            if end >= 0 and "" not in words[: end + 1] and width(remark) <= min(REMARK, room):
-                word, words = remark, words[end + 1 :]
-        if words[:1] == ["·"] and word and width(word) + 2 <= room:
-            word, words = f"{word} ·", words[1:]
+    at = 0
+    while at < len(words):
+        word, at = words[at], at + 1
+        if word.startswith("(") and ")" not in word:
+            near = words[at : at + REMARK]  # each needs a column at least
+            end = next((n for n, each in enumerate(near, 1) if ")" in each), 0)
+            remark = " ".join([word, *near[:end]])
+            if end and "" not in near[:end] and width(remark) <= min(REMARK, room):
+                word, at = remark, at + end
+        if words[at : at + 1] == ["·"] and word and width(word) + 2 <= room:
+            word, at = f"{word} ·", at + 1
         yield word
 
 
