@@ -1,4 +1,4 @@
-"""Errands: all commands submitted in one go, through the Python API to a daemon."""
+"""Errands: a coroutine for each command, through the Python API to a daemon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from errands import bootstrap
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.connection import EngineConnection
 from errands.engine.daemon.lock import daemon_facts
-from errands.model.options.draft import Draft
 
 
 class Errands:
@@ -48,7 +47,7 @@ class Errands:
         os.waitpid(int(facts["pid"]), 0)
 
     async def _burst(self, commands: Sequence[Words]) -> list[int]:
-        views = await self._engine.submit_all([Draft(command=words) for words in commands])
+        views = await asyncio.gather(*[self._engine.submit(words) for words in commands])
         ids = [view.id for view in views]
         self._last = ids[-1]
         views = await self._engine.wait_all(ids)
