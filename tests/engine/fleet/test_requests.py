@@ -99,7 +99,8 @@ async def test_input_for_a_run_that_is_over_is_refused(engine: TestEngine) -> No
     assert carry_out(engine.engine, known) is None
     await end(engine, view)
 
-    for request, why in ((known, "the run ended before it took all of it"), (late, "only be sent to a running")):
+    cut, over = "the run ended before it took all of it", "only be sent to a running task"
+    for request, why in ((known, cut), (late, over)):
         reply = carry_out(engine.engine, request)
         assert reply is not None
         assert why in reply.refusal
