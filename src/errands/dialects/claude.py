@@ -136,8 +136,8 @@ class Claude(BaseDialect):
         run_in_background: bool,
         description: str | None = None,
     ) -> Reply:
-        view = await context.submit(command, description=description)
         wait = 0 if run_in_background else timeout
+        view = await context.submit(command, is_awaited=bool(wait), description=description)
         return await self._started(context, view, wait, f"Command: {one_line(command)}", "")
 
     async def TaskOutput(  # noqa: N802

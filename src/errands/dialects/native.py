@@ -157,7 +157,13 @@ class Native(BaseDialect):
         **given: Any,
     ) -> Reply:
         first = [(await context.find(each)).id for each in after]
-        view = await context.submit(command, cwd=context.directory(cwd), after=first or None, **given)
+        view = await context.submit(
+            command,
+            is_awaited=wait > 0 and not any(given.get(each) for each in RECURRING),
+            cwd=context.directory(cwd),
+            after=first or None,
+            **given,
+        )
         return await self._launched(context, view, wait)
 
     async def ask(

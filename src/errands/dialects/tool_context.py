@@ -91,9 +91,12 @@ class ToolContext:
 
     # Launching. A call that asked a person is repeated after the answer, which may be no.
 
-    async def submit(self, command: str, **options: Any) -> View:
+    async def submit(self, command: str, *, is_awaited: bool = False, **options: Any) -> View:
         """Run a command, with the options of this caller and `options`."""
-        return await self._taken(await self.engine.submit(command, **self.options(**options)))
+        is_awaited = is_awaited and self.caller.wake == "session"
+        return await self._taken(
+            await self.engine.submit(command, is_awaited=is_awaited, **self.options(**options))
+        )
 
     async def ask(self, prompt: str, *, is_awaited: bool = False, **options: Any) -> View:
         """Let an agent work on a prompt, with the options of this caller and `options`."""
@@ -156,6 +159,8 @@ class ToolContext:
     async def wait_or_background(self, view: View, milliseconds: float) -> View:
         """Wait in the foreground for a task that continues in the background if it takes longer."""
         if view.state == "proposed":
+            if self._is_notified(view):
+                await self.engine.give_up_waiting(view.latest.id)
             return view
         view = await self.wait(view, milliseconds)
         if view.is_live:

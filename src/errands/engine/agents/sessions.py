@@ -56,11 +56,8 @@ class Sessions:
                     "a resume continues in the same session; use one of them"
                 )
             return self.resume(resume, draft.prompt, is_awaited=is_awaited)
-        view = self._submit(draft) if history is None else self._ask_with_history(draft, history)
-        if is_awaited:
-            with self._store:
-                self._store.add_exchange(view.latest.id, draft.prompt, is_awaited=True)
-        return view
+        draft = evolve(draft, is_awaited=is_awaited)
+        return self._submit(draft) if history is None else self._ask_with_history(draft, history)
 
     @property
     def can_take_history(self) -> bool:

@@ -228,6 +228,9 @@ class Submitter:
         if run is None:
             return evolve(self._store.view(task.id), question=question)
         self._added.append((task, run))
+        if draft.is_awaited:
+            text = task.action.line if draft.prompt is None else draft.prompt
+            self._store.set_awaited(run.id, text)  # before it can end
         if draft.awaits:
             # In the transaction that holds it.
             note_awaited(Home(path=os.path.dirname(self._runs_dir)), run.id, draft.awaits)

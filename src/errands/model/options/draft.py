@@ -93,6 +93,7 @@ class Draft:
     propose: bool = False
     within: str | None = None
     awaits: tuple[str, ...] = ()
+    is_awaited: bool = False
 
 
 BLANK = Draft()

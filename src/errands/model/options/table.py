@@ -266,6 +266,8 @@ OPTIONS = (
             saved=False),
     _option("awaits", "tasks", "", "tasks of other homes of the fleet to wait for", group="caller",
             saved=False),
+    _option("is_awaited", "flag", "", "the caller blocks until its first run ends, and needs no notice of it",
+            group="caller", saved=False),
 )  # fmt: skip
 BY_NAME = {option.name: option for option in OPTIONS}
 # What can be changed before a task starts, or between two runs of a recurring task; not what it waits for,

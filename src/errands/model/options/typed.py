@@ -79,6 +79,7 @@ class CommonOptions(TypedDict, total=False):
     propose: bool
     within: str | None
     awaits: Iterable[str] | None
+    is_awaited: bool
 
 
 class TaskOptions(CommonOptions, total=False):
