@@ -85,7 +85,6 @@ class AsyncEngine:
         /,
         *,
         resume: str | None = None,
-        is_awaited: bool = False,
         history: Sequence[str] | None = None,
         **options: Unpack[PromptOptions],
     ) -> View:
@@ -94,13 +93,13 @@ class AsyncEngine:
         `resume` takes no options: a conversation keeps those that it was started with. `history`
         is a conversation to fork, as pydantic-ai writes messages; the agent needs the backend `builtin`.
         """
-        if resume is not None and (given := sorted(options.keys() - {"fork"})):
+        if resume is not None and (given := sorted(options.keys() - {"fork", "is_awaited"})):
             raise BadValue(
                 f"a resume does not take {', '.join(given)}: a conversation keeps the options that it "
                 "was started with; leave it out, or fork the conversation"
             )
         draft = drafted((), {**options, "prompt": text})
-        return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited, history=history)
+        return self.engine.sessions.ask(draft, resume=resume, history=history)
 
     async def resume(
         self, task_id: str, text: str, *, is_awaited: bool = False, key: str | None = None

@@ -39,13 +39,11 @@ class Sessions:
         draft: Draft,
         *,
         resume: str | None = None,
-        is_awaited: bool = False,
         history: Sequence[str] | None = None,
     ) -> View:
         """Ask an agent, in a new task or, with `resume`, in that of an earlier prompt.
 
-        `is_awaited`: the caller blocks until the answer is there, and needs no notice of it. `history` is a
-        conversation for the task to fork, as pydantic-ai writes messages.
+        `history` is a conversation for the task to fork, as pydantic-ai writes messages.
         """
         if draft.prompt is None:
             raise BadValue("a prompt is missing; to run a command, submit it")
@@ -55,8 +53,7 @@ class Sessions:
                     "fork and resume are mutually exclusive: a fork is a new task on a copy of the history, "
                     "a resume continues in the same session; use one of them"
                 )
-            return self.resume(resume, draft.prompt, is_awaited=is_awaited)
-        draft = evolve(draft, is_awaited=is_awaited)
+            return self.resume(resume, draft.prompt, is_awaited=draft.is_awaited)
         return self._submit(draft) if history is None else self._ask_with_history(draft, history)
 
     @property

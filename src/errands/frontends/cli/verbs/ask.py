@@ -26,10 +26,11 @@ def ask(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     check_resume(arguments)
     prompt = _prompt(arguments.prompt)
-    draft = draft_of(context, arguments, prompt=prompt, door=door_of(person=is_person()))
+    door = door_of(person=is_person())
+    draft = draft_of(context, arguments, prompt=prompt, door=door, is_awaited=arguments.wait)
 
     def submit(draft: Draft) -> View:
-        return context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
+        return context.engine.sessions.ask(draft, resume=arguments.resume)
 
     return start(context, arguments, draft, submit, _report)
 
