@@ -165,11 +165,13 @@ class _Case:
             return
         places = [workspace]
         others: list[Workspace] = []
+        first = line.steps[0]
         for at, step in enumerate(line.steps):
             if step.before in (";", "||", "\n"):
                 places, others = distinct(places + others), []
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
             piping = line.steps[at - 1] if step.before == "|" else None
+            first = first if piping else step
             if is_word(step.words[:1], "cd"):
                 if at + 1 == len(line.steps) and not piped and goes_nowhere(step):
                     continue
@@ -184,6 +186,9 @@ class _Case:
             else:
                 for each in places:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
+                    self._reasons |= dict.fromkeys(
+                        reasons_for_pipe(texts_of(step.words, each), texts_of(first.words, each), each)
+                    )
             if len(places) + len(others) > _MOST_PLACES:
                 self._ask("changes the directory too often to be analysed", "directory", contained=True)
                 self._coverage.add_line(line.steps, workspace)
@@ -215,8 +220,6 @@ class _Case:
             source = None  # it reads that file instead of the pipe
         if words:
             self._judge_words(words, workspace, shell=shell, source=source, depth=depth)
-            fed = texts_of(source.words, workspace) if source else ()
-            self._reasons.update(dict.fromkeys(reasons_for_pipe(texts_of(words, workspace), fed, workspace)))
         elif step.assignments:
             self._ask("sets a variable for what follows", "variable", contained=True)
         else:

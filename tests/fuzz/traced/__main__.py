@@ -95,6 +95,8 @@ def fuzz(
             findings.ran += len(new)
             for bad in pool.map(tried, repeat(machine), _batches(new)):
                 findings.bad.update(bad)
+                for line, seen in bad.items():
+                    print(f"*** {line!a}\n      {'; '.join(seen[:4])}", flush=True)
             on_piece(findings)
     return findings
 

@@ -35,7 +35,9 @@ def test_an_ordinary_file_is_shown_at_once(name: str) -> None:
         "deploy.sh", "license.xml", "vortex.json", "config.yml", "docker-compose.yml", "deploy/vortex.ini",
         ".vortexrc", ".config/vortex", "vortex.txt", "db_vortex.php", "includes/connection.php",
         "data/*.json", "./*.txt", "src/*", "密码.txt", "vortex.example.txt", "backup.2024",
-        "fixtures.json/vortex", "/etc/nginx/nginx.conf", "vortex.log.gz",
+        "fixtures.json/vortex", "/etc/nginx/nginx.conf", "vortex.log.gz", "firebaseConfig.ts",
+        "LocalConfiguration.php", "/usr/local/etc/vortex", "/usr/local/nagios/etc/a.cfg", "/etc/cron.d/job",
+        "/etc/profile.d/proxy.sh", "/etc/fstab",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("reader", ["cat", "head -5", "sed -n 1,5p", "cut -c1-9", "sort <", "base64"])
@@ -44,7 +46,14 @@ def test_a_file_whose_name_says_nothing_is_shown_in_a_sandbox(reader: str, name:
 
 
 @pytest.mark.parametrize("reader", ["cat", "head", "sort <", "grep ''"])
-@pytest.mark.parametrize("name", ["~/vortex.dat", "/srv/vortex.ini", "../vortex.dat", "/home/other/vortex"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "~/vortex.dat", "/srv/vortex.ini", "../vortex.dat", "/home/other/vortex", "/tmp/jwt",
+        "/tmp/passwords/a.txt", "~/wallets/notes.md", "../confidential/notes.md", "~/.vim/undo/a",
+        "/var/spool/cups/d00001-001", "/var/log/cloud-init.log", "user-data",
+    ],
+)  # fmt: skip
 def test_outside_of_the_project_it_is_asked_about(reader: str, name: str) -> None:
     assert verdict(f"{reader} {name}") == "ask"
 
@@ -62,6 +71,8 @@ def test_a_link_counts_as_what_it_leads_to_and_a_directory_shows_nothing() -> No
         "grep -n password config.yml", "rg password config.yml", "git grep -i password",
         "git grep -e token -- config", "rg token", "git log --all -p | grep -i password",
         "git --no-pager show | rg secret", "git stash show -p | egrep 'api_key'", "grep -rn STRIPE .",
+        "git log -p | cat | grep password", "git log -p | awk '/password/'", "git diff | sed -n '/token/p'",
+        "grep -rn 'user:' .", "grep -rn '^export' .",
         "grep -rni jwt .", "grep -rn AccountKey .", "grep -rn 'amqps://' .", "grep -rn 'host=' .",
         "grep -rn KEY .", "rg -uu 'DB_|CACHE_'", "grep -rn xkeysib- .",
         "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'", "grep -r 'x\\w\\{32\\}' .",

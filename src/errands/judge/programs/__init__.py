@@ -6,9 +6,10 @@ words that the program gets; no reason means harmless. Shell syntax is handled e
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program, ask
+from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.usage import objection, read, reasons_by_entry
+from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ FAMILIES = {
 }
 
 _SEARCHING = frozenset("grep egrep fgrep rg".split())
+_PICKING = frozenset("sed gsed awk gawk mawk nawk".split())
+_BETWEEN = regex(r"/([^/]+)/")
 # Subcommands of git that show what files hold or held.
 _STORED = frozenset("log show diff stash cat-file blame grep".split())
 # Programs of which only these single words are accepted. Missing are those that load code or fetch something
@@ -145,11 +148,23 @@ def reasons_for_reading(path: str, workspace: Workspace) -> Reasons:
 
 def reasons_for_pipe(words: tuple[str, ...], source: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Return why a command is not given the output of another: it looks for secrets in what git shows."""
-    if source[:1] != ("git",) or words[0] not in _SEARCHING or _STORED.isdisjoint(source):
+    if source[:1] != ("git",) or _STORED.isdisjoint(source) or not words:
         return ()
-    from errands.judge.programs.search import PROGRAMS, looks_for_secrets
+    if words[0] in _SEARCHING:
+        from errands.judge.programs.search import PROGRAMS, looks_for_secrets
 
-    return looks_for_secrets(read(words[0], words[1:], PROGRAMS[words[0]], workspace))
+        return looks_for_secrets(read(words[0], words[1:], PROGRAMS[words[0]], workspace))
+    if words[0] in _PICKING:
+        from errands.judge.programs.hunting import seeks_secrets
+
+        patterns = (found for word in words[1:] for found in _BETWEEN.findall(word))
+        found = (
+            f"looks for secrets in the history: {each}"
+            for each in patterns
+            if seeks_secrets(each, ["extended"])
+        )
+        return ask_each(found, "settings")[:1]
+    return ()
 
 
 def is_secret(path: str, workspace: Workspace) -> bool:

@@ -44,9 +44,10 @@ _MARKS = frozenset(
 _ABOUT = frozenset(
     """auth authorization jwt key keys login logins pass pwd pw vault aws azure gcp stripe twilio sendgrid
     mailgun webhook webhooks smtp dsn salt otp mfa seed encryption account accounts username
-    connectionstring conn ssh wallet license cookie session""".split()
+    connectionstring conn ssh wallet license cookie session amqp discord
+    telegram slack mailchimp openai anthropic""".split()
 )
-_PART = re.compile(r"(?<!http)(?<!https)://|=$|^_")
+_PART = re.compile(r"(?<!http)(?<!https)://|=$|^_|(?i:user(?:name)?)[:=]|^\^?export[ =]?$")
 # Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
     "AKIA7Q2ZVX4K9WJ3QZ5B",

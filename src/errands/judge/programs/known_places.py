@@ -4,11 +4,13 @@ from __future__ import annotations
 
 # Hidden files in a home directory that may be read; every other hidden file there asks.
 HIDDEN = """
-.bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin .inputrc .vimrc .vim
+.bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin .inputrc .vimrc
+.vim/vimrc .vim/after .vim/autoload .vim/bundle .vim/colors .vim/ftplugin .vim/pack .vim/plugged .vim/plugin
 .tmux.conf .editorconfig .gitignore .gitignore_global .cache/pip .cache/uv .cache/pypoetry .cache/yarn
 .cache/go-build .cache/pre-commit .cache/ms-playwright .cache/bazel .cache/ccache .cache/sccache
 .cache/huggingface/hub .cache/torch .cache/node .cache/typescript .cache/puppeteer .cache/deno
-.cache/golangci-lint .cache/fontconfig .cache/errands .pyenv .nvm .rustup .rbenv .sdkman .oh-my-zsh
+.cache/golangci-lint .cache/fontconfig .cache/errands .pyenv .nvm .rustup .rbenv .sdkman
+.oh-my-zsh/lib .oh-my-zsh/plugins .oh-my-zsh/themes .oh-my-zsh/oh-my-zsh.sh
 .local/lib .local/bin .local/share/man .cargo/registry .cargo/bin .npm/_logs .config/nvim .config/git/ignore
 .config/fish/config.fish
 """.split()
@@ -23,17 +25,18 @@ SYSTEM = """
 /etc/polkit-1 /etc/master.passwd /etc/spwd.db /etc/errands /private/etc/master.passwd /private/var/db
 /run/secrets /run/credentials /run/user /run/keys /var/run/secrets /var/lib/docker /var/lib/kubelet
 /var/lib/rancher /var/lib/mysql /var/lib/postgresql /var/lib/sss /var/lib/samba/private /var/lib/vault
-/var/lib/containerd /var/lib/systemd/credential.secret /var/mail /var/spool/mail /var/spool/cron
-/var/log/auth.log* /var/log/secure* /var/log/btmp* /var/backups /var/db/dslocal /var/root /boot/efi
-/lost+found /etc/gitlab /etc/gitlab-runner /etc/grafana /etc/redis /etc/sssd /etc/apt/auth.conf* /etc/msmtprc
-/etc/ssmtp /etc/swanctl /etc/strongswan* /etc/racoon /etc/freeradius /etc/raddb /etc/snmp
-/etc/ceph /etc/cloudflared /etc/consul* /etc/nomad* /etc/borgmatic /etc/corosync/authkey
-/etc/asterisk /etc/dovecot /etc/postgresql/pgpass /etc/pgbouncer /etc/rabbitmq /etc/iscsi /etc/crypttab
-/etc/luks* /etc/pve/priv /run/cloud-init /var/lib/cloud /var/lib/rabbitmq /var/lib/tailscale /var/lib/iwd
-/var/lib/jenkins /var/lib/redis /var/lib/grafana /var/lib/mongodb /var/lib/mongo /var/lib/etcd /var/lib/gitea
-/var/lib/libvirt /var/lib/bluetooth /var/lib/tor /var/lib/networkmanager /var/log/journal /var/log/audit
-/var/log/installer /var/log/cloud-init-output.log* /var/log/sudo* /var/log/anaconda /var/crash /var/kerberos
-/var/vmail /var/opt /var/snap /boot/grub/user.cfg /boot/grub2/user.cfg /opt/couchdb/etc
+/var/lib/containerd /var/lib/systemd/credential.secret /var/mail /var/spool /var/db/sudo /var/log/auth.log*
+/var/log/secure* /var/log/btmp* /var/backups /var/db/dslocal /var/root /boot/efi /lost+found /etc/gitlab
+/etc/gitlab-runner /etc/grafana /etc/redis /etc/sssd /etc/apt/auth.conf* /etc/msmtprc /etc/ssmtp /etc/swanctl
+/etc/strongswan* /etc/racoon /etc/freeradius /etc/raddb /etc/snmp /etc/ceph /etc/cloudflared /etc/consul*
+/etc/nomad* /etc/borgmatic /etc/corosync/authkey /etc/asterisk /etc/dovecot /etc/postgresql/pgpass
+/etc/pgbouncer /etc/rabbitmq /etc/iscsi /etc/crypttab /etc/luks* /etc/pve/priv /run/cloud-init /var/lib/cloud
+/var/lib/rabbitmq /var/lib/tailscale /var/lib/iwd /var/lib/jenkins /var/lib/redis /var/lib/grafana
+/var/lib/mongodb /var/lib/mongo /var/lib/etcd /var/lib/gitea /var/lib/libvirt /var/lib/bluetooth /var/lib/tor
+/var/lib/networkmanager /var/log/journal /var/log/audit /var/log/installer /var/log/cloud-init-output.log*
+/var/log/sudo* /var/log/anaconda /var/crash /var/kerberos /var/vmail /var/opt /var/snap /var/cache/private
+/var/cache/krb5rcache /var/log/cloud-init.log* /var/log/azure /var/log/waagent* /var/log/pam_tty* /etc/x11/xdm
+/etc/sysconfig/network-scripts/keys-* /boot/grub/user.cfg /boot/grub2/user.cfg /opt/couchdb/etc
 """.split()
 
 # What may be read where the system keeps settings and state; everything else there asks.
@@ -68,7 +71,8 @@ SERVERS = tuple(
     /etc/nginx /etc/apache2 /etc/httpd /etc/caddy /etc/php /etc/mysql /etc/postgresql /etc/cloud
     /etc/systemd/system /etc/systemd/user /etc/apt/sources.list /etc/apt/apt.conf /etc/yum.repos.d
     /etc/yum.conf /etc/dnf /etc/gitconfig /etc/docker /etc/containers /etc/nix /etc/opt /etc/screenrc
-    /etc/aliases /etc/init.d
+    /etc/aliases /etc/init.d /etc/fstab /etc/cron /etc/anacrontab /etc/profile.d /etc/rc /etc/wgetrc /etc/xdg
+    /etc/sysconfig /etc/rsyslog
     """.split()
 )
 

@@ -127,10 +127,21 @@ _PUBLIC = frozenset(
 )
 # The system's trees, where other rules say what may be read, and those of files that somebody has just made.
 _TREES = (
-    "/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix", "/proc", "/sys", "/dev", "/etc", "/run", "/var/run",
-    "/var/lib", "/var/log", "/tmp", "/var/tmp", "/private/etc", "/private/tmp", "/private/var/tmp",
+    *(f"/usr/{name}" for name in "bin sbin lib lib32 lib64 libexec include share games".split()),
+    *(f"/usr/local/{name}" for name in "bin sbin lib lib64 libexec include share games go man".split()),
+    "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/proc", "/sys", "/dev", "/etc", "/run", "/var/run",
+    "/var/lib", "/var/log", "/private/etc",
 )  # fmt: skip
+_TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp")
+# Outside of the project, and in files that somebody has just made, only these words count.
+_GUARDED = frozenset(
+    """
+    password passwords passwd secret secrets credential credentials creds jwt otp totp wallet wallets vault
+    vaults keystore cookie cookies keys private recovery confidential
+    """.split()
+)
 _WORD = regex(r"[^\W\d_]+")
+_CAMEL = regex(r"(?<=[a-z])(?=[A-Z])")
 _exact = frozenset(name for name in _NAMES if "*" not in name)
 _endings = tuple(name[1:] for name in _NAMES if name[0] == "*")
 _beginnings = tuple(name[:-1] for name in _NAMES if name[-1] == "*")
@@ -154,12 +165,21 @@ def _is_ordinary(path: str, project: str, home: str) -> bool:
     if folders[:1] == [""]:  # outside of the project
         if any(is_within(path, tree) for tree in (*_TREES, *(f"{home}/{name}" for name in HIDDEN))):
             return True
+        is_guarded = not _GUARDED.isdisjoint(
+            _words(posixpath.relpath(path.removeprefix("/private"), project))
+        )
+        if is_guarded or any(is_within(path, tree) for tree in _TEMPORARY):
+            return not is_guarded
         folders = []
     if not _PUBLIC.isdisjoint(folders) or _is_well_known(name):
         return True
     is_code = folders != [] and folders[0] in CODE
-    words = _WORD.findall("/".join((*folders, name)).casefold())
+    words = _words("/".join((*folders, name)))
     return _has_ordinary_name(name) and (is_code or _TELLING.isdisjoint(words))
+
+
+def _words(path: str) -> list[str]:
+    return _WORD.findall(_CAMEL.sub(" ", path).casefold())
 
 
 def _is_well_known(name: str) -> bool:

@@ -113,7 +113,7 @@ password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *
 database_url.* connection?string connection?string.txt connectionstring connectionstring.txt sops?age.txt
 age.txt dotenv.txt .token_seed webhook_url webhook?url.txt cookie-jar cookie_jar bitwarden*.json
 password?list* *?shadow.txt *creds.sh tokens.sh printenv.* passwords.org passwd.org creds.md secrets.md
-*keystore*.b64 secrets.exs
+*keystore*.b64 secrets.exs user-data user-data.txt john.pot hashcat.pot* .mongoshrc.js
 """.split()
 
 # Names under which passwords are often kept among ordinary settings and data.
@@ -142,6 +142,7 @@ snowflake.toml databricks.cfg kafka*.properties nexus.properties artifactory.pro
 mcp*.json opencode.json .crush.json litellm_config.y*ml aider.conf.yml env env.txt env.bak env.y*ml env.*.sh
 *?env.sh *env.log environment.txt environment.prod*.ts secrets.h *credentials.h keys.js keys_*.js *?keys.py
 settings_prod*.py private_settings.py connections.json dns.ini .rspec-local luks-header*
+security.xml localconfig.py terraform.plan
 """.split()
 
 # Published on purpose, although those names would match.
@@ -195,7 +196,7 @@ _SPECIFIC = regex(
     r"|(?!pub).*(pass|pwd|pw|secret|keypair|wallet|logins?|[_-]pat|keys?|webhook|vault|accounts?|bearer|pins?|wifi|auth"
     r"|aws|gcp|bank|ssn|cards?|pwlist|passlist)\.(txt|lst|csv|hex|dat|ini|cfg|conf)"
     r"|(.*[._-])?(keys?|auth|vault|wallet|gcp|google-play)\.(json|ya?ml|plist|gradle|properties)"
-    r"|(.*[._-])?(pat|pwd|pw|pass|dbpass\w*|keypair|nodekey|jwtsecret|wallet|vault|webhook)"
+    r"|(.*[._-])?(pat|pwd|pw|pass|dbpass\w*|keypair|nodekey|jwt\w*|otp|totp|tok|wallet|vault|webhook)"
 )
 _places = tuple(tuple(place.split("/")) for place in ANYWHERE)
 
