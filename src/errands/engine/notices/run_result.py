@@ -45,7 +45,8 @@ def with_result(facts: dict[str, Any], output: Callable[[str], Mapping[str, str]
         return facts
     # The process of an agent also prints why it failed, which is the error of the notice.
     printed = f"errands: {facts.get('error')}\n"
-    return {**facts, **{key: text.removesuffix(printed) for key, text in output(str(facts["run"])).items()}}
+    found = {key: text.removesuffix(printed) for key, text in output(str(facts["run"])).items()}
+    return {**facts, **found}
 
 
 def output_of(engine: EngineCore, run_id: str) -> dict[str, str]:
