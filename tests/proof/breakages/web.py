@@ -64,8 +64,8 @@ BREAKAGES = [
     Breakage(
         "X8",
         "every tab reads its list again when another tab takes the stream over",
-        file="frontends/web/page/js/air.js",
-        old='  if (name === "hello" && facts.resumed && !isBefore(heardId, facts.after)) told = "resumed";\n',
+        file="frontends/web/page/js/stream.js",
+        old='  if (name === "hello" && facts.resumed && !isBefore(lastId, facts.after)) kind = "resumed";\n',
         new="",
         test="browser/test_stream.py::test_twelve_tabs_share_one_stream_and_another_tab_takes_over",
     ),

@@ -1,14 +1,14 @@
 // Time in words. What is not live does not age: its times stand still.
-import { air, watchAir } from "./air.js";
 import { useEffect, useState } from "./html.js";
+import { stream, watchStream } from "./stream.js";
 
 let frozen = 0;
-watchAir(() => {
-  frozen = air.begun && !air.live ? air.since : 0;
+watchStream(() => {
+  frozen = stream.begun && !stream.live ? stream.since : 0;
 });
 
 /** The time of the server, in milliseconds. */
-export const now = () => (frozen || Date.now()) + air.skew;
+export const now = () => (frozen || Date.now()) + stream.skew;
 
 /** @type {Set<() => void>} */
 const tickers = new Set();

@@ -1,7 +1,7 @@
 // What views show: asked of the server, and asked again when the stream says that it changed.
-import { air, onNews } from "./air.js";
 import { get } from "./api.js";
 import { useEffect, useRef, useState } from "./html.js";
+import { onEvent, stream } from "./stream.js";
 
 const GATHER = 200; // milliseconds between two readings of the same, while it changes
 
@@ -62,7 +62,7 @@ export function useAsk(path, affects) {
     };
     again.current = read;
     read();
-    const stop = onNews((name, facts) => {
+    const stop = onEvent((name, facts) => {
       if (["beat", "lost", "counts", "lanes", "daemon", "output", "state"].includes(name)) return;
       if (name === "resumed") return failed ? whenVisible(read) : undefined;
       if (name === "hello" || name === "again" || !fits.current || fits.current(name, facts)) whenVisible(read);
@@ -87,4 +87,4 @@ export function useAsk(path, affects) {
 export const about = (id) => (name, facts) =>
   name === "rows" ? facts.rows.some((row) => row.id === id || row.parent === id) : facts.ids?.includes(id);
 
-export const isLive = () => air.live;
+export const isLive = () => stream.live;

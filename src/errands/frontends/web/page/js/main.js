@@ -1,5 +1,4 @@
 // The page: which view an address shows, the bar above it, and what is the same everywhere.
-import { air, retry, start, watchAir } from "./air.js";
 import { key, onKey, post } from "./api.js";
 import { clock, useTick } from "./clock.js";
 import { useAsk } from "./data.js";
@@ -8,6 +7,7 @@ import { KEYS, PLACES, useKeys } from "./keys.js";
 import { Dialog, shown } from "./parts/dialog.js";
 import { attempt, Toast } from "./parts/toast.js";
 import { decoded, go, Link, useAddress } from "./router.js";
+import { retry, start, stream, watchStream } from "./stream.js";
 import { Agents } from "./views/agents.js";
 import { Ask } from "./views/ask.js";
 import { Figures } from "./views/figures.js";
@@ -36,10 +36,10 @@ const REST = VIEWS.slice(4); // on a phone below "More", with the settings
 /** @type {[string, string, any]} */
 const SETTINGS = ["/settings", "Settings", null];
 
-function useAir() {
+function useStream() {
   const [, draw] = useState(0);
-  useEffect(() => watchAir(() => draw((before) => before + 1)), []);
-  return air;
+  useEffect(() => watchStream(() => draw((before) => before + 1)), []);
+  return stream;
 }
 
 /** The keys of every view, as a table. */
@@ -54,13 +54,13 @@ export const KeyTable = () => html`<div class="key-table">
 </div>`;
 
 function LiveSign() {
-  const { live, begun } = useAir();
+  const { live, begun } = useStream();
   return html`<span class="live ${live ? "good" : "wait"}" role="status"><span aria-hidden="true">●</span> ${live ? "live" : begun ? "not live" : "connecting"}</span>`;
 }
 
 /** Says that what is shown is old, or that nothing happens without a daemon. */
 function Bar() {
-  const { live, begun, since, retryAt, daemon } = useAir();
+  const { live, begun, since, retryAt, daemon } = useStream();
   useTick();
   if (begun && !live) {
     const wait = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
@@ -75,7 +75,7 @@ function Bar() {
 }
 
 function Header({ path }) {
-  const { counts } = useAir();
+  const { counts } = useStream();
   const [text, setText] = useState("");
   const waiting = counts?.waiting ?? 0;
   const rest = [...REST, SETTINGS].find(([where]) => where === path);
@@ -125,7 +125,7 @@ function View({ path, me }) {
 function Page() {
   const { path } = useAddress();
   const [signedIn, setSignedIn] = useState(Boolean(key()));
-  const { counts } = useAir();
+  const { counts } = useStream();
   useEffect(() => onKey(() => setSignedIn(Boolean(key()))), []);
   const me = useAsk(signedIn ? "/api/me" : null, () => false);
   useKeys({

@@ -5,7 +5,7 @@ import { html, useEffect } from "../html.js";
 import { Link } from "../router.js";
 import { Asked, Empty } from "./state.js";
 
-const EVERY = 5000; // milliseconds; a page that nobody looks at does not ask
+const EVERY = 5000; // milliseconds; a hidden page does not ask
 
 /** @type {Record<string, [string, string]>} */
 const STATES = { up: ["●", "good"], draining: ["◐", "wait"], gone: ["✗", "bad"] };

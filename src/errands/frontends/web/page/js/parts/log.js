@@ -1,8 +1,8 @@
 // The output of a run: read in windows around the reader, followed at its end, searched by the server.
-import { onNews } from "../air.js";
 import { at, download, get, query } from "../api.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../html.js";
 import { useKeys } from "../keys.js";
+import { onEvent } from "../stream.js";
 import { look } from "./ansi.js";
 import { Lines } from "./lines.js";
 import { Loading, Refused, size } from "./state.js";
@@ -150,7 +150,7 @@ export function Log({ task, run }) {
     toEnd()
       .then(() => !gone && setRead(true))
       .catch((refusal) => !gone && setError(refusal));
-    const stop = onNews((name, facts) => {
+    const stop = onEvent((name, facts) => {
       const isMine = name === "rows" && facts.rows.some((row) => row.id === task);
       if ((isMine || ["hello", "resumed", "again"].includes(name)) && held.current.follows) readOn();
       else if (isMine) get(`${path}/end${query({ run: number, lines: 1 })}`).then(note, () => {});

@@ -10,7 +10,7 @@ import { Asked, Empty, Progress, State, TaskLink } from "../parts/state.js";
 import { doVerb } from "../parts/verbs.js";
 import { go, Link, taskPath } from "../router.js";
 
-const SEEN = "errands.seen"; // until when what failed was marked as seen, in this browser
+const SEEN = "errands.seen"; // the time up to which failures were marked as seen, in this browser
 
 /** A task in a line. */
 function Line({ row, time, cause = "", children = null }) {

@@ -1,5 +1,4 @@
 // All tasks: filters in the address, thousands of rows, and verbs for those selected or all that match.
-import { onNews } from "../air.js";
 import { get, post, query } from "../api.js";
 import { ago, took, until, useTick } from "../clock.js";
 import { whenVisible } from "../data.js";
@@ -10,6 +9,7 @@ import { VirtualRows } from "../parts/rows.js";
 import { Empty, Loading, plural, Refused, State } from "../parts/state.js";
 import { attempt, tell } from "../parts/toast.js";
 import { go, Link, setQuery, taskPath, useAddress } from "../router.js";
+import { onEvent } from "../stream.js";
 
 const FILTERS = ["state", "kind", "text", "batch", "lane", "parent", "since"];
 const STATES = ["proposed", "pending", "running", "completed", "failed", "cancelled", "skipped", "active", "paused"];
@@ -83,7 +83,7 @@ function useTasks(filters) {
   useEffect(() => {
     read();
     let timer = 0;
-    return onNews((name, facts) => {
+    return onEvent((name, facts) => {
       if (name === "hello" || name === "again" || (name === "resumed" && held.current.error)) {
         clearTimeout(timer);
         timer = window.setTimeout(() => whenVisible(read), 200);

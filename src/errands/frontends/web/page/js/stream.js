@@ -14,7 +14,7 @@ const listeners = new Set();
 const watchers = new Set();
 
 /** What the bar at the top shows; `since` and `retryAt` are times of this browser's clock. */
-export const air = {
+export const stream = {
   live: false,
   begun: false,
   since: Date.now(),
@@ -24,23 +24,23 @@ export const air = {
   daemon: /** @type {any} */ (null),
   skew: 0,
 };
-let heardAt = 0;
+let lastAt = 0;
 /** @type {any} */
 let lastHello = null;
-let heardId = ""; // of the last event: the next stream goes on after it
+let lastId = ""; // of the last event: the next stream continues after it
 
 const changed = () => {
   for (const each of watchers) each();
 };
 
 /** @param {() => void} watcher */
-export function watchAir(watcher) {
+export function watchStream(watcher) {
   watchers.add(watcher);
   return () => watchers.delete(watcher);
 }
 
-/** Hear of every event of the stream. @param {(name: string, facts: any) => void} listener */
-export function onNews(listener) {
+/** Listen to every event of the stream. @param {(name: string, facts: any) => void} listener */
+export function onEvent(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -52,58 +52,58 @@ function isBefore(id, other) {
 }
 
 /** @param {string} name @param {any} facts @param {string} id */
-function hear(name, facts, id) {
-  heardAt = Date.now();
-  let told = name;
-  // The stream goes on where another tab was, and so was this one: nothing has to be read again.
-  if (name === "hello" && facts.resumed && !isBefore(heardId, facts.after)) told = "resumed";
-  if (name === "state" && !air.live) told = "hello";
-  if (id) heardId = id;
-  const wasLive = air.live;
+function receive(name, facts, id) {
+  lastAt = Date.now();
+  let kind = name;
+  // The stream continues where this tab, like the last reader, already was: nothing has to be read again.
+  if (name === "hello" && facts.resumed && !isBefore(lastId, facts.after)) kind = "resumed";
+  if (name === "state" && !stream.live) kind = "hello";
+  if (id) lastId = id;
+  const wasLive = stream.live;
   if (name === "hello" || name === "state") {
-    air.counts = facts.counts;
-    air.daemon = facts.daemon;
+    stream.counts = facts.counts;
+    stream.daemon = facts.daemon;
     lastHello = facts;
   }
-  if (name === "counts") air.counts = facts;
-  if (name === "daemon") air.daemon = facts;
-  if (facts?.now) air.skew = new Date(facts.now).getTime() - Date.now();
+  if (name === "counts") stream.counts = facts;
+  if (name === "daemon") stream.daemon = facts;
+  if (facts?.now) stream.skew = new Date(facts.now).getTime() - Date.now();
   if (name === "lost") {
-    if (air.live) air.since = facts.since;
-    air.live = false;
-    air.retryAt = facts.retryAt;
+    if (stream.live) stream.since = facts.since;
+    stream.live = false;
+    stream.retryAt = facts.retryAt;
   } else {
-    air.live = true;
-    air.begun = true;
+    stream.live = true;
+    stream.begun = true;
   }
   if (!wasLive || name !== "beat") changed();
-  for (const each of [...listeners]) each(told, facts);
+  for (const each of [...listeners]) each(kind, facts);
 }
 
 /** @param {string} name @param {any} facts @param {string} [id] */
 function pass(name, facts, id = "") {
   channel.postMessage({ name, facts, id });
-  hear(name, facts, id);
+  receive(name, facts, id);
 }
 
 channel.onmessage = ({ data }) => {
   if (data.ask) {
-    if (air.leader && air.live && lastHello) {
-      const facts = { ...lastHello, counts: air.counts, daemon: air.daemon, now: undefined };
-      channel.postMessage({ name: "state", facts, id: heardId, to: data.ask });
+    if (stream.leader && stream.live && lastHello) {
+      const facts = { ...lastHello, counts: stream.counts, daemon: stream.daemon, now: undefined };
+      channel.postMessage({ name: "state", facts, id: lastId, to: data.ask });
     }
   } else if (data.retry) {
     wake();
-  } else if (!air.leader && key() && (!data.to || data.to === tab)) {
-    hear(data.name, data.facts, data.id);
+  } else if (!stream.leader && key() && (!data.to || data.to === tab)) {
+    receive(data.name, data.facts, data.id);
   }
 };
 
 setInterval(() => {
-  if (air.live && Date.now() - heardAt > SILENT) {
-    air.live = false;
-    air.since = heardAt;
-    air.retryAt = 0;
+  if (stream.live && Date.now() - lastAt > SILENT) {
+    stream.live = false;
+    stream.since = lastAt;
+    stream.retryAt = 0;
     changed();
     current?.abort();
   }
@@ -119,7 +119,7 @@ export function retry() {
   channel.postMessage({ retry: true });
 }
 // A tab in the background may be slow to try again; a reader does not wait for it.
-document.addEventListener("visibilitychange", () => !document.hidden && !air.live && retry());
+document.addEventListener("visibilitychange", () => !document.hidden && !stream.live && retry());
 
 /** @param {number} milliseconds */
 const pause = (milliseconds) =>
@@ -134,12 +134,12 @@ const pause = (milliseconds) =>
 /** Read the stream until it ends. */
 async function read() {
   current = new AbortController();
-  const after = heardId;
+  const after = lastId;
   const answer = await fetch(`/api/stream${query({ after })}`, {
     headers: { Authorization: `Bearer ${key()}` },
     signal: current.signal,
     cache: "no-store",
-    // Before whatever other tabs read: they wait for it.
+    // Before all other requests: the other tabs wait for it.
     priority: "high",
   });
   if (!answer.ok || !answer.body) throw Object.assign(new Error("refused"), { status: answer.status });
@@ -160,7 +160,7 @@ async function read() {
 
 /** Read the stream for all tabs, again and again, for as long as this browser is signed in. */
 async function lead() {
-  air.leader = true;
+  stream.leader = true;
   let tries = 0;
   while (key()) {
     const begun = Date.now();
@@ -172,10 +172,10 @@ async function lead() {
     if (!key()) break;
     tries = Date.now() - begun > 5000 ? 0 : Math.min(tries + 1, 5);
     const wait = 2 ** tries * 250 + Math.random() * 250;
-    pass("lost", { since: heardAt || begun, retryAt: Date.now() + wait });
+    pass("lost", { since: lastAt || begun, retryAt: Date.now() + wait });
     await pause(wait);
   }
-  air.leader = false;
+  stream.leader = false;
 }
 
 /** Take part in the stream; called once. */
@@ -183,7 +183,7 @@ export function start() {
   const enter = () => {
     if (!key()) {
       current?.abort();
-      air.begun = false;
+      stream.begun = false;
       return;
     }
     channel.postMessage({ ask: tab });
