@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 import errands
 from benchmarks.bench_home import BenchHome
-from errands.model.text.naming import ALPHABET
+from errands.model.text.ids import ALPHABET
 
 HELD = "held"
 WAITING = 100  # tasks that are queued, and as many that are due later, whatever the size of the store

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from errands.model.text.naming import span_id
+from errands.model.text.ids import span_id
 from errands.testing.engines import WITHIN, until
 from errands.testing.speaker import Speaker, Stage, facts, fenced
 from tests.scenarios.placing import Placing

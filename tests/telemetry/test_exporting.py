@@ -13,7 +13,7 @@ import pytest
 from errands.engine.engine import Engine
 from errands.engine.tracing import LONGEST
 from errands.model.options.draft import Draft
-from errands.model.text.naming import span_id
+from errands.model.text.ids import span_id
 from errands.ports.home import Home
 from errands.runners.system import linux
 from errands.telemetry import cursor

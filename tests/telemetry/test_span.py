@@ -11,7 +11,7 @@ import pytest
 from errands.model.record import evolve
 from errands.model.run import Event
 from errands.model.span import Place, Span, caller, calling, executing, spans_of
-from errands.model.text.naming import span_id
+from errands.model.text.ids import span_id
 from errands.model.view import AgentView, RunView, View
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from typing import Any
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
 from errands.model.agent.session import is_conversation, message_batch
 from errands.model.errors import BadValue, ErrandsError, NotFound
-from errands.model.text.naming import is_id, is_task_id
+from errands.model.text.ids import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View
 from errands.ports.dialect import Caller

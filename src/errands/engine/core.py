@@ -16,7 +16,7 @@ from errands.model.errors import (
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.states import not_running
-from errands.model.text.naming import is_id
+from errands.model.text.ids import is_id
 from errands.ports.rundir import STARTS_WITHIN, files_in, last_output, reported_progress
 from errands.ports.store import MOST_IDS, Query
 

@@ -7,7 +7,7 @@ from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.span import caller, spans_of
-from errands.model.text.naming import EXECUTE, START, span_id
+from errands.model.text.ids import EXECUTE, START, span_id
 from errands.text import clip
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from errands.model.errors import NotFound
 from errands.model.record import record
-from errands.model.text.naming import is_run_id
+from errands.model.text.ids import is_run_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

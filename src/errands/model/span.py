@@ -10,7 +10,7 @@ from datetime import datetime
 
 from errands.model.agent.session import is_conversation
 from errands.model.record import record
-from errands.model.text.naming import EXECUTE, START, digest, run_mark
+from errands.model.text.ids import EXECUTE, START, digest, run_mark
 from errands.model.view import plain_value
 
 TYPE_CHECKING = False

@@ -290,7 +290,7 @@ def run_exit_code(run: RunView) -> int:
 
 def as_json(view: View) -> dict[str, Any]:
     """Flatten a view into plain values, times as ISO 8601 in UTC; the keys scripts may rely on."""
-    from errands.model.text.naming import span_id
+    from errands.model.text.ids import span_id
 
     run, agent, standing = view.latest, view.agent, view.standing
     flat: dict[str, Any] = {

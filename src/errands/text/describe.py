@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from errands.model.notices.notice import REPORTS
 from errands.model.text.duration import spoken, upcoming
-from errands.model.text.naming import SHORTENED, short_id
+from errands.model.text.ids import SHORTENED, short_id
 from errands.model.text.progress import bar, eta
 from errands.model.text.sanitise import line
 from errands.model.view import RunView, View

@@ -12,7 +12,7 @@ from errands.engine.engine import Engine
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.model.record import fields
-from errands.model.text.naming import LONGEST_SLUG
+from errands.model.text.ids import LONGEST_SLUG
 from errands.ports.store import Query
 from errands.ports.store.reports import TaskRow
 from errands.testing.engines import TestEngine

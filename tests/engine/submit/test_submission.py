@@ -15,7 +15,7 @@ from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.model.errors import Ambiguous, BadValue, NotFound
 from errands.model.options.draft import Draft
-from errands.model.text.naming import is_task_id
+from errands.model.text.ids import is_task_id
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine

@@ -9,7 +9,7 @@ from __future__ import annotations
 from errands.model.ending import Cancelled, Ending, Exited, Interrupted, Killed, LimitExceeded, Lost
 from errands.model.errors import Ambiguous, IllegalMove, unknown_task
 from errands.model.record import record
-from errands.model.text.naming import is_id
+from errands.model.text.ids import is_id
 from errands.model.view import NO_RESULT, NOT_APPROVED, STILL_LIVE, STOPPED
 
 TYPE_CHECKING = False

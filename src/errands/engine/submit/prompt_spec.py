@@ -8,7 +8,7 @@ from errands.model.agent.session import HISTORY, HOSTS_DEFAULT, remote_place
 from errands.model.approval import FLEET
 from errands.model.errors import Ambiguous, BadValue, NotFound, SessionGone, UnknownAgent
 from errands.model.run import task_of
-from errands.model.text.naming import is_id
+from errands.model.text.ids import is_id
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False

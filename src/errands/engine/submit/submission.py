@@ -17,7 +17,7 @@ from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError, u
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.task import Task
-from errands.model.text.naming import command_slug, is_id, new_id, slug
+from errands.model.text.ids import command_slug, is_id, new_id, slug
 from errands.model.trigger import Cron, Every, On, recurring
 from errands.model.verdict import Reason
 from errands.model.view import first_view

@@ -20,7 +20,7 @@ from errands.frontends.chat.commands import find_command
 from errands.frontends.chat.output import Output, PlainOutput
 from errands.model.agent.session import CHAT
 from errands.model.errors import BadValue, NotFound, missing_extra
-from errands.model.text.naming import new_id
+from errands.model.text.ids import new_id
 from errands.ports.store import Query
 from errands.text import Look, fitting
 

@@ -18,7 +18,7 @@ from errands.model.agent.session import is_conversation
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
 from errands.model.states import EVERY_STATE
-from errands.model.text.naming import is_id
+from errands.model.text.ids import is_id
 from errands.ports.store import Query
 from errands.text import did_you_mean, facts
 

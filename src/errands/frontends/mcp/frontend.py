@@ -18,7 +18,7 @@ from errands.engine.engine import Engine
 from errands.frontends.mcp.client import Client
 from errands.model.errors import BadValue, ErrandsError, unknown_task
 from errands.model.record import evolve
-from errands.model.text.naming import is_task_id
+from errands.model.text.ids import is_task_id
 from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.ports.dialect import Caller, Tool

@@ -16,7 +16,7 @@ from errands.model.states import SIGNS
 from errands.model.text.answers import ANSWERS, NO, ONCE
 from errands.model.text.duration import spoken
 from errands.model.text.json_text import plain_text
-from errands.model.text.naming import is_task_id
+from errands.model.text.ids import is_task_id
 from errands.model.text.sanitise import fence, line
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from errands.model.limits import UNLIMITED
 from errands.model.options.draft import Draft
 from errands.model.options.table import OPTIONS
 from errands.model.record import evolve
-from errands.model.text.naming import slug
+from errands.model.text.ids import slug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from errands.model.errors import ErrandsError
 from errands.model.options.table import BY_NAME
 from errands.model.options.template import DRAFT, parameters
 from errands.model.record import evolve
-from errands.model.text.naming import is_id
+from errands.model.text.ids import is_id
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, table
 

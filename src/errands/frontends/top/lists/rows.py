@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from errands.frontends.top.line_view import Line, LineView, plain
 from errands.frontends.top.words import Words, sign_of
-from errands.model.text.naming import SHORTENED, short_id
+from errands.model.text.ids import SHORTENED, short_id
 from errands.model.view import View
 from errands.text import Look, clip, pad, width
 from errands.text.describe import WAITING, age, state_word, took_text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from errands.model.errors import BadValue, NotFound
 from errands.model.run import task_of
-from errands.model.text.naming import (
+from errands.model.text.ids import (
     ALPHABET,
     LONGEST_TASK_ID,
     SHORTENED,

@@ -1,4 +1,4 @@
-"""Names: the ids of tasks and runs, and the readable half of them.
+"""Ids: those of tasks and runs, and the readable half of them.
 
 A task's id is a slug and six random letters, `pytest-7k2m4x`; a run's is the task's and its number,
 `pytest-7k2m4x.1`. Ids become parts of paths, so only exactly this shape is accepted.
