@@ -40,7 +40,7 @@ BREAKAGES = [
     Breakage(
         "A5",
         "a task that was rejected cannot be approved any more by a person in the chat or on Discord",
-        file="frontends/tools/second_thoughts.py",
+        file="frontends/tools/reopened_question.py",
         old="engine.get(engine.ask_anew(view.id, by=by, door=door).id)",
         new="view",
         test="channels/test_bot.py::test_a_rejected_task_can_be_approved_by_command",

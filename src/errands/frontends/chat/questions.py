@@ -7,7 +7,7 @@ from errands.engine.engine import Engine
 from errands.frontends.chat.command_line import CommandLine
 from errands.frontends.chat.messages import frame
 from errands.frontends.chat.output import Output
-from errands.frontends.tools.second_thoughts import for_approval
+from errands.frontends.tools.reopened_question import for_approval
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue
 from errands.model.text.answers import NO, ONCE, Answer, answer_to, approved, keys, prompt, rejected, spoken

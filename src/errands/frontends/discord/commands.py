@@ -11,7 +11,7 @@ from discord import app_commands
 from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
 from errands.frontends.discord.option_parameters import command as command_with_options
-from errands.frontends.tools.second_thoughts import for_approval
+from errands.frontends.tools.reopened_question import for_approval
 from errands.model.approval import Approval
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.notices.delivery import NO_SIGN, YES_SIGN

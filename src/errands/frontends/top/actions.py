@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from errands.engine.actor import actor
 from errands.engine.approval.answers import answers_to
 from errands.engine.engine import Engine
-from errands.frontends.tools.second_thoughts import for_approval
+from errands.frontends.tools.reopened_question import for_approval
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.options.draft import Draft
 from errands.model.text.answers import NO, ONCE, Answer, approved, rejected

@@ -23,7 +23,7 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
     from errands.engine.approval.approve import check_may_approve
     from errands.engine.approval.question_facts import facts_of
-    from errands.frontends.tools.second_thoughts import for_approval
+    from errands.frontends.tools.reopened_question import for_approval
     from errands.text.question import question
 
     person = is_person()

@@ -1,4 +1,4 @@
-"""Second thoughts: a person approves what was rejected before."""
+"""A reopened question: a person approves what was rejected before."""
 
 from __future__ import annotations
 
