@@ -31,6 +31,7 @@ from errands.model.options.draft import HERE, Draft
 from errands.model.text.sanitise import line, visible
 from errands.model.text.split import split
 from errands.model.view import View
+from errands.ports.own_file import replace_file
 from errands.ports.store import Query
 
 TYPING = 5.0  # seconds; Discord shows for that long that an answer is being written
@@ -246,7 +247,7 @@ async def _typing(place: discord.abc.Messageable) -> AsyncIterator[None]:
 
 
 class Marks:
-    """Up to which message of each channel the bot has handed on what people wrote to it, kept in a file.
+    """The last message of each channel that the bot has passed on, kept in a file.
 
     What came after the mark while the bot was away is read from Discord's history when it is back. Discord's
     ids grow with time, in all channels alike.
@@ -262,7 +263,7 @@ class Marks:
         return max(marks.get(str(place), marks[_FIRST]), time_snowflake(datetime.now(UTC) - OLDEST))
 
     def note(self, place: int, message: int) -> None:
-        """Note that a message was handed on, and so all before it in the same channel."""
+        """Note that a message, and so every earlier one in its channel, was passed on."""
         marks = self._known()
         if message > marks.get(str(place), 0):
             marks[str(place)] = message
@@ -281,8 +282,5 @@ class Marks:
         return self._marks
 
     def _write(self) -> None:
-        draft = f"{self._path}.new"
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(self._marks, file)
-        os.replace(draft, self._path)
+        replace_file(self._path, json.dumps(self._marks).encode())

@@ -16,6 +16,7 @@ from errands.frontends.mcp.call_engine import CallEngine
 from errands.frontends.mcp.frontend import Frontend
 from errands.model.errors import ErrandsError
 from errands.ports.dialect import Caller
+from errands.ports.own_file import replace_file
 
 _LOG = logging.getLogger("errands.mcp")
 KEPT = 7 * 24 * 3600  # seconds that a stored call is kept
@@ -120,11 +121,7 @@ class CallStore:
         directory = self._directory
         os.makedirs(directory, mode=0o700, exist_ok=True)
         self._sweep(directory)
-        path = os.path.join(directory, call.id)
-        handle = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(handle, "w", encoding="utf-8") as file:
-            json.dump(as_plain(call), file, default=str)
-        os.replace(f"{path}.new", path)
+        replace_file(os.path.join(directory, call.id), json.dumps(as_plain(call), default=str).encode())
 
     def load(self, call_id: str) -> Call | None:
         """Read a call; return None for an unknown id and for a file that cannot be read."""
