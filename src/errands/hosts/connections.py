@@ -38,7 +38,7 @@ _LINK = {
 }
 _SESSION = {
     "idle_in_transaction_session_timeout": "10s",
-    # Reading an answer that was lost is what the protocol is for; losing what was answered is not.
+    # The protocol copes with lost answers, but not with losing what was answered.
     "synchronous_commit": "on",
     "search_path": "fleet_wire",
     "statement_timeout": "6s",
@@ -185,7 +185,7 @@ def _json(value: Any) -> str:
 
 
 def _heed_cancellation(error: BaseException) -> None:
-    """Go on being cancelled: psycopg raises its own error if the connection breaks while it is cancelled."""
+    """Stay cancelled: psycopg raises its own error if the connection breaks during a cancellation."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError from error
@@ -207,7 +207,7 @@ async def _discard(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 def _parameters(url: str) -> dict[str, Any]:
-    """Complete an address by short time limits; what the address itself says wins."""
+    """Add short time limits to an address; its own settings win."""
     try:
         said = conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:

@@ -29,7 +29,7 @@ _FUNCTIONS = (
     "notices.sql",
     "rights.sql",
 )
-# What a version changed in the tables of the one before; its functions simply replace those before.
+# What each version changes in the tables of the one before; its functions simply replace the old ones.
 _UPGRADES: dict[int, str] = {
     2: """
     alter table fleet.runs drop constraint runs_state_check;
@@ -136,7 +136,7 @@ def _cannot_install(connections: Connections, before: int | None) -> str:
 
 
 async def _version_inside(connection: psycopg.AsyncConnection[Any]) -> int | None:
-    """Look again, inside the transaction: another host may have been quicker."""
+    """Look again, inside the transaction: another host may have been faster."""
     cursor = await connection.execute("select to_regclass('fleet.clock') is not null")
     row = await cursor.fetchone()
     if row is None or not row[0]:

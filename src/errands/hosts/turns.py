@@ -60,7 +60,7 @@ class Turns:
     async def finish(
         self, by: tuple[str, int], number: int, *, attempt: int, outcome: Mapping[str, Any]
     ) -> str:
-        """Send the end of a run, and return what the fleet says to it."""
+        """Send the end of a run, and return the fleet's answer."""
         end = _End(by, number, attempt, outcome)
         self._ends.append(end)
         self._start()

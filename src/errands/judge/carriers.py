@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Programs that run what they are given. They are no wrappers that the judge follows.
+# Programs that run what they are given; the judge does not follow them as it follows wrappers.
 _PROGRAMS = frozenset(
     """R ansible ansible-console at bpython busybox chronic choom clojure cpulimit crontab dart debugpy
     dtach dumb-init ed elvish emacs emacsclient erl ex expect faketime foreman forever gdb ghci gosu iex

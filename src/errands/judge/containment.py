@@ -94,7 +94,7 @@ _ENCODED = re.compile(r"\$'[^']*\\(?:x[2-7][0-9a-fA-F]|u00[2-7][0-9a-fA-F]|0?[4-
 # A variable that is set in the line, and the uses of variables, whole or shortened.
 _SET = re.compile(r"(?:^|[\s;&|(])(\w+)=([\"']?)([\w./~-]+)\2(?=[\s;&|)]|$)")
 _USED = re.compile(r"\$(?:\{(\w+)([^{}]*)\}|(\w+))")
-_MOST_NAMES = 1_000  # that are put together in a line: nobody means more, and to judge them takes a second
+_MOST_NAMES = 1_000  # that a line puts together: judging more takes over a second
 # An option that is put together by the shell.
 _BUILT = re.compile(r"(?<!\S)-+\w*\{(?!\})")
 _SPLITTING = re.compile(r"(?:^|[\s;&|])IFS=[^\s;]*\s*(?:[;&|\n]|$)")

@@ -281,7 +281,7 @@ def test_doctor_finds_a_home_that_cannot_be_created(newcomer: Person, below: str
     answer = newcomer.types("doctor", code=1, ERRANDS_HOME=f"{taken}{below}")
 
     assert f"cannot use {taken}{below} for the store: {taken} is not a directory" in answer.out
-    assert "set ERRANDS_HOME to a directory of yours" in answer.out
+    assert "set ERRANDS_HOME to a directory of your own" in answer.out
 
 
 def test_a_home_that_is_a_file_and_a_store_of_another_version_say_what_to_do(

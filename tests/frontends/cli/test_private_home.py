@@ -76,7 +76,7 @@ def test_doctor_knows_a_read_only_file_system_and_wraps_advice_below_itself(pers
     assert done.returncode == 1
     assert "".join(each.replace(" ", "") for each in lines[place + 1 : lines.index("disk")]) == (
         f"✗ the file system of {person.home} is read-only "
-        "mount it writable, or set ERRANDS_HOME to a directory of yours"
+        "mount it writable, or set ERRANDS_HOME to a directory of your own"
     ).replace(" ", "")
     advice = lines.index(next(each for each in lines if "mount it writable" in each))
     assert lines[advice + 1].startswith("      ")

@@ -14,7 +14,7 @@ from errands.engine.bell_client import ALL, MANY
 from errands.ports.home import reach_socket
 
 LONGEST_MESSAGE = 1 << 20
-CROWDED = 1.0  # seconds without accepting connections when the descriptors have run out
+CROWDED = 1.0  # seconds without accepting connections after running out of descriptors
 GATHER = 0.02  # seconds in which more changes are gathered for watchers of all tasks after some were sent
 GATHER_MANY = 0.05  # the same, after many were sent
 _LOG = logging.getLogger("errands.bell")
@@ -181,7 +181,7 @@ class BellServer:
                 pass
 
     def _announce(self, task_ids: bytes) -> None:
-        """Announce ids as they came; without watchers they are not even read."""
+        """Announce ids as received; without watchers they are not even read."""
         if task_ids and ALL in self._watchers:
             self.announce(task_ids.decode("ascii", "replace").split())
 

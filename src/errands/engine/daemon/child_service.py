@@ -1,7 +1,7 @@
 """The processes beside the daemon: each is started when there is work for it, and ends with the daemon.
 
 A child holds the other end of a line to the daemon, which carries nothing but rings and breaks when either
-side dies. So a daemon without events or channels pays nothing for them, and no channel can hold it up.
+side dies. So a daemon without events or channels pays nothing for them, and no channel can delay it.
 """
 
 from __future__ import annotations

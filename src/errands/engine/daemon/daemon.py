@@ -43,7 +43,7 @@ class Watched:
             try:
                 self.config = self._load()
             except ErrandsError as error:
-                _LOG.warning("the changed configuration cannot be used, so the old one counts: %s", error)
+                _LOG.warning("the changed configuration cannot be used; the old one stays: %s", error)
             else:
                 return
 
@@ -72,7 +72,7 @@ def serve(
     is_after_reboot = lock.is_after_reboot
     try:
         while asyncio.run(_serve(make_loops, watched, is_after_reboot)):
-            _LOG.info("the configuration has changed, and counts from now on")
+            _LOG.info("the configuration has changed; the new one is in effect")
             is_after_reboot = False
             lock.write("daemon", watched.config.lanes, boot=boot)
         return 0
@@ -106,5 +106,5 @@ async def _serve(
         waiting.cancel()
         changing.cancel()
         await loops.close()
-        _LOG.info("daemon %d stops; runs go on", os.getpid())
+        _LOG.info("daemon %d stops; runs continue", os.getpid())
     return has_changed and not stopped.is_set()  # a signal can also come while the loops close

@@ -42,9 +42,9 @@ AWAITED = timedelta(seconds=2)  # how long a notice waits for a blocked caller t
 
 
 class Effects:
-    """What the ends of runs did to tasks: which ended, which were let go, which changed without an end.
+    """What the ends of runs did to tasks: which ended, which were released, which only changed.
 
-    With `needs_look` there is something new to wait for or to stop.
+    `needs_look` means that there is something new to wait for or to stop.
     """
 
     def __init__(self) -> None:
@@ -239,7 +239,7 @@ def after_unstarted_run(store: Store, run_id: str, state: str, *, now: datetime)
 
 
 def release_dependents(store: Store, task_id: str, state: str, effects: Effects, *, now: datetime) -> None:
-    """Let the tasks that waited for a completed one start; after any other end skip them and their own."""
+    """Start the tasks that waited for a completed one; after any other end skip them and their dependents."""
     queue = [(task_id, state)]
     for each, how in queue:
         effects.ended.append(each)
@@ -283,7 +283,7 @@ def retry_view(store: Store, view: View) -> RetryView:
 
 
 def _agent_ending(run: Run, ending: Ending, exchange: Exchange) -> Ending:
-    """Add what an agent said about its end to what its process showed of it."""
+    """Combine what an agent said about its end with how its process ended."""
     if ending.stop is not None or ending.code is None:
         if ending.signal is not None and ending.stop is None:
             why = f"its process died {run.attempt} times, at last by signal {ending.signal}"
@@ -297,7 +297,7 @@ def _agent_ending(run: Run, ending: Ending, exchange: Exchange) -> Ending:
 
 
 def _whole(run: Run, ending: Ending, now: datetime) -> Ending:
-    """Count the time of all attempts at a run, not only of the last one."""
+    """Add up the time of all attempts at a run."""
     if run.attempt <= 1 or run.started_at is None:
         return ending
     took = (ending.ended_at or now) - run.started_at

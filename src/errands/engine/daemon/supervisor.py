@@ -123,7 +123,7 @@ class Supervisor:
         return None
 
     def _next_attempt(self, task: Task, run: Run) -> tuple[Task, Run] | None:
-        """Return a run to start again, because its last attempt provably never ran, if it still may start."""
+        """Return a run to start again, if its last attempt provably never ran and it still may start."""
         try:
             is_fit = self._dispatcher.is_fit(task, run, self._clock.now())
         except StoreUnreadable as error:

@@ -1,7 +1,7 @@
 """A far task: a task of another home, as this home sees it through the fleet.
 
-Its own home decides about it. The fleet knows its runs, what they printed and how they ended; whether the
-task goes on after that only its home can say, so that is asked for where it matters.
+Its own home decides about it. The fleet knows its runs, their output and how they ended; only its home knows
+whether the task continues after that, so it is asked where that matters.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run_id(run: FoundRun) -> str:
 
 
 def ending(outcome: Mapping[str, Any]) -> Ending:
-    """Return how a run ended, as far as that decides about its state."""
+    """Return how a run ended, as far as that decides its state."""
     found: dict[str, Any] = {name: str(outcome[name]) for name in _TEXTS if name in outcome}
     numbers = {name: str(outcome[name]) for name in _NUMBERS if name in outcome}
     found |= {name: int(text) for name, text in numbers.items() if text.isdecimal()}

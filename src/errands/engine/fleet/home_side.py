@@ -119,7 +119,7 @@ class HomeSide:
         await self._follow([each.number for each in results if each.outcome is None and each.key in running])
         try:
             recorded = await self._record_all(results, running)
-        finally:  # the fleet may be away before all is recorded
+        finally:  # the fleet may become unreachable before all is recorded
             self._ring()
         await self._answer_requests(self._requests_under_way)
         if recorded:

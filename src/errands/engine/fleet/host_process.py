@@ -88,7 +88,7 @@ class HostProcess:
                 group.create_task(work)
 
     async def close(self) -> None:
-        # A server that is away must not keep this process: it may be killed at any time anyway.
+        # A server that is down must not keep this process, which may be killed at any time anyway.
         with suppress(TimeoutError):
             await asyncio.wait_for(self._fleet.close(), CLOSED_WITHIN)
         self._engine.close()

@@ -299,7 +299,7 @@ class HostSide:
         return Piece(number=guest.number, attempt=guest.attempt, start=piece.offset, content=piece.content)
 
     def _answer(self, guest: Guest) -> None:
-        """Start a task that a person approved at its home; else have that person asked."""
+        """Start a task that a person approved at its home; otherwise have that person asked."""
         engine, task = self._engine, self._engine.task(guest.task_id)
         question = engine.question(task.id)
         if question is None:

@@ -118,7 +118,6 @@ async def drain(home: Home, open_fleet: OpenFleet, name: str | None, *, wanted: 
 
 
 async def hosts(home: Home, open_fleet: OpenFleet) -> list[HostView]:
-    """List the hosts of the fleet."""
     async with opened(home, open_fleet) as fleet:
         return await fleet.hosts()
 

@@ -80,7 +80,7 @@ def _check_between_runs(view: View) -> None:
 
 
 def drafted(task: Task, changes: Mapping[str, Any], environ: Mapping[str, str]) -> Draft:
-    """Return a draft of what the task would run; of its other options it has only those that change."""
+    """Return a draft of what the task would run, with only those of the other options that change."""
     draft = Draft(
         **_action_options(task.action, changes),
         cwd=task.action.cwd,

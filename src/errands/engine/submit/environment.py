@@ -23,7 +23,7 @@ _MOST = 64  # projects remembered
 
 
 class Environments:
-    """The environment that was taken last: its digest, its variables, and the names of those removed.
+    """The environment taken last: its digest, its variables, and the names of those removed.
 
     `who` and `session` are what it says about the submitter. Encoding the same environment for every task
     again would make a submit 41 % slower: 335 instead of 237 us of processor time.

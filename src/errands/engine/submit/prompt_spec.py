@@ -184,7 +184,7 @@ def readers(config: Config) -> list[str]:
 
 
 def _reader(agent: str | None, config: Config) -> str:
-    """Return the agent that goes on with a conversation which a program handed over."""
+    """Return the agent that continues a conversation which a program passed in."""
     able = readers(config)
     if agent is None and able:
         return able[0]

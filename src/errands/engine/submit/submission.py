@@ -288,7 +288,7 @@ class Submitter:
     def _note(
         self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
     ) -> Approval | None:
-        """Record the question about a task, or the consent it came with: also what an agent passed on."""
+        """Record the question about a task, or the consent it came with, an agent's included."""
         within = self._config.approval.expires
         if task.state == "proposed":
             return ask(self._store, task, run, reasons, now=now, within=within)

@@ -63,7 +63,7 @@ _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 
 
 def chooses_paths(finding: tuple[str, ...]) -> bool:
-    """Return whether a find picks files by their whole path, other than to leave them out."""
+    """Return whether a find picks files by their whole path, except to leave them out."""
     return any(
         word in _PATHS and finding[at - 1] not in ("!", "-not") and finding[at + 2 : at + 3] != ("-prune",)
         for at, word in enumerate(finding)

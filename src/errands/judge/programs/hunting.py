@@ -2,7 +2,7 @@
 
 A pattern is tried on samples. It counts if it matches one of them because of what is special about it, and
 so neither an ordinary line nor the same sample with other letters at its beginning. `.` and `key` find
-secrets as well, but nobody writes them for that.
+secrets as well, but are not written for that.
 """
 
 from __future__ import annotations

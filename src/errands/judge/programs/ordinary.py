@@ -1,7 +1,7 @@
 """Ordinary files: those whose names say that they hold code, texts for people, or plain data.
 
-Nobody can list what every file with a password is called. So a file is shown without walls only if its name
-is one of these; the others of a project are shown in a sandbox.
+No list can name every file with a password. So a file is shown without walls only if its name is one of
+these; other files of a project are shown in a sandbox.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _PUBLIC = frozenset(
     node_modules site-packages dist-packages fixtures testdata __snapshots__ locales .github docs doc
     """.split()
 )
-# The system's trees, where other rules say what may be read, and those of files that somebody has just made.
+# The system's trees, where other rules say what may be read, and those of files that were just made.
 _TREES = (
     *(f"/usr/{name}" for name in "bin sbin lib lib32 lib64 libexec include share games".split()),
     *(f"/usr/local/{name}" for name in "bin sbin lib lib64 libexec include share games go man".split()),

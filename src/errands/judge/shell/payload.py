@@ -1,7 +1,7 @@
 """Payload: text that a line only carries, such as what it searches for and what it writes into a file.
 
-In a line that is not followed, words such as `curl` mean something else there. This only keeps questions
-rare: whatever is overlooked starts behind walls.
+In a line that is not followed, words such as `curl` are only text there. This merely keeps questions rare:
+whatever is overlooked starts behind walls.
 """
 
 from __future__ import annotations

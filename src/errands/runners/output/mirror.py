@@ -1,8 +1,8 @@
 """The mirror of a run that another host carries out: its log and its run record, as a shim would write them.
 
 So everything that reads runs works for placed ones, too. The output comes in pieces, of which some may be
-missing or come twice; a line says where bytes are missing. What the host measured becomes the exit line, all
-but its times, which are those of another clock.
+missing or come twice; a line says where bytes are missing. What the host measured becomes the exit line,
+except its times, which are from another clock.
 """
 
 from __future__ import annotations

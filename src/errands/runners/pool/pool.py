@@ -130,7 +130,7 @@ class ShimPool:
             adopted.cancel()
 
     def pause(self, run_id: str, *, wanted: bool) -> bool:
-        """Stop all processes of a run until further notice, or continue them; return False if it cannot be.
+        """Stop all processes of a run until further notice, or continue them; False if that is impossible.
 
         What is wanted is on disk first: a shim that starts later, or that the next pool adopts, finds it.
         """

@@ -1,8 +1,8 @@
 """The fuse of a run that another host placed here: without a sign of life from the fleet, its tree ends.
 
-The host process moves a deadline on as long as it reaches the fleet. When the deadline passes, the fleet may
+The host process keeps moving a deadline while it reaches the fleet. When the deadline passes, the fleet may
 soon give the run to another host, so the shim ends it without asking anyone: daemon and host process may be
-gone. The clock goes on while the machine is suspended, unlike the one that time-outs use.
+gone. Unlike the clock of time-outs, this one goes on while the machine is suspended.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ PERIOD = 0.02  # seconds between two measurements
 
 
 class NoFuse:
-    """Stand in for the `Fuse` of runs that have none: they need no contact with a fleet."""
+    """Stand in for the `Fuse` of runs without one: they need no contact with a fleet."""
 
     due = float("inf")
 

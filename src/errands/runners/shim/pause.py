@@ -1,4 +1,4 @@
-"""The pause of a run: while it lasts, no process of its tree runs and none of its time-outs pass.
+"""The pause of a run: while it lasts, no process of its tree runs, and its time-outs stand still.
 
 The pool writes into the run directory what is wanted, and tells the shim to look; so a new daemon, or the
 next attempt of a run, goes on from there. Once every process has stopped, the shim notes
@@ -39,7 +39,7 @@ class Pause:
         self._stopped: set[int] = set()
 
     def look(self) -> float:
-        """Stop or continue the tree as is wanted; return the length of a pause that ends by this."""
+        """Stop or continue the tree as requested; return the length of a pause that ends here."""
         wanted = not self._is_over and rundir.pause_wanted(self._directory) is True
         if wanted and not self.is_on:
             self.is_on, self._since = True, time.monotonic()

@@ -1,4 +1,4 @@
-"""Commands that may only read: started by a thread of the shim that the kernel holds to that.
+"""Commands that may only read: started by a thread of the shim on which the kernel enforces that.
 
 Handing it the start costs each run 0.1 ms; a new thread for every run would cost 0.4 ms, a wrapper
 program 10 ms. All that a command may write to is a scratch directory, which is emptied after its run.
@@ -53,7 +53,7 @@ class ReadOnly:
         """Call a function behind the walls; it may write to a terminal if it was given one."""
         if not terminal:
             return self._thread.call(spawn)
-        # The thread that stays must not know terminals: the next command would have those of others, too.
+        # The lasting thread must not get terminals: the next command would have those of others, too.
         thread = _RestrictedThread(
             self._walls, self._walls.ruleset(writable=(self._scratch,), terminals=(terminal,))
         )
@@ -63,7 +63,7 @@ class ReadOnly:
             thread.end()
 
     def explanation(self, run_directory: str) -> tuple[str, ...]:
-        """Return what to say about a failed run: that it met the walls, if the end of its log sounds so."""
+        """Return what to say about a failed run: that it met the walls, if the end of its log suggests so."""
         try:
             log = open_file(f"{run_directory}/{LOG}")
         except OSError:

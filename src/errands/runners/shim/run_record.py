@@ -64,7 +64,6 @@ def latest(directory: str) -> RunRecord | None:
 
 
 def parse(content: bytes, attempt: int) -> RunRecord:
-    """Parse the content of a run record."""
     first: dict[str, str] = {}
     pid = None
     exit_fields = None

@@ -79,7 +79,7 @@ class Walls:
         )
 
     def ruleset(self, *, writable: Iterable[str], terminals: Iterable[str]) -> int:
-        """Return rules that allow to write below some directories and to some terminals, and nowhere else."""
+        """Return rules that allow writing below some directories and to some terminals, and nowhere else."""
         abi = self.abi
         known = _WRITES & ((1 << {1: 13, 2: 14}.get(abi, 15)) - 1) | (_IOCTL if abi >= 5 else 0)
         size = 24 if abi >= 6 else 16 if abi >= 4 else 8

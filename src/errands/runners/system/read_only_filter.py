@@ -68,7 +68,7 @@ _PRIORITIES = {
     "sched_setscheduler": (144, 119, 0), "sched_setparam": (142, 118, 0), "sched_setattr": (314, 274, 0),
     "sched_setaffinity": (203, 122, 0),
 }  # fmt: skip
-# The same with a kind of number before it, and the kind for which 0 means all processes of the user.
+# The same, where a kind of number precedes it, and the kind for which 0 means all the user's processes.
 _PRIORITIES_BY_KIND = {"setpriority": (141, 140, 2), "ioprio_set": (251, 30, 3)}
 _PRLIMIT, _FCNTL, _SOCKETPAIR = (302, 261), (72, 25), (53, 199)
 _TRUNCATE = (76, 45)

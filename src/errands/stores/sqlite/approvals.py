@@ -7,8 +7,8 @@ from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, unknown_task
 from errands.model.record import fields
 from errands.model.run import task_of
-from errands.model.text.json_text import plain_text, utf8
 from errands.model.text.ids import ends_of_id
+from errands.model.text.json_text import plain_text, utf8
 from errands.model.verdict import Reason
 from errands.stores.sqlite.columns import TYPES, maybe_micros, micros
 from errands.stores.sqlite.table import OPEN_TASK, Table

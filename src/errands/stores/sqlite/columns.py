@@ -1,7 +1,7 @@
 """Columns: which column holds which field of a record, and in what form.
 
-Times are integer microseconds; what no query asks for is JSON. A new column of tasks is a field of `Task`, a
-migration, and, if it is not named and written like its field, an entry of `TASK`.
+Times are integer microseconds; fields that no query needs are JSON. A new column of tasks is a field of
+`Task`, a migration, and, if it is not named and written like its field, an entry of `TASK`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A connection to the SQLite file: short transactions, patience, and errors in our words.
+"""A connection to the SQLite file: short transactions, waiting for locks, and errors of our own.
 
 A transaction never awaits. This module waits for the write lock itself, in much finer steps than SQLite
 does, because a daemon and its clients commit many times a second.
@@ -159,13 +159,13 @@ def _prepare(path: str, *, new: bool) -> None:
         if facts.st_uid != os.geteuid():
             raise HomeError(
                 f"{folder} belongs to another user (uid {facts.st_uid}); "
-                "set ERRANDS_HOME to a directory of yours"
+                "set ERRANDS_HOME to a directory of your own"
             )
         if facts.st_mode & 0o077:
             if not os.path.exists(path) and os.listdir(folder):
                 raise HomeError(
                     f"{folder} has other files in it and can be read by others; "
-                    "set ERRANDS_HOME to a new directory, which is made for you alone"
+                    "set ERRANDS_HOME to a new directory, which is created for you alone"
                 )
             os.chmod(folder, 0o700)
         if _ensure_file(path) == 0 and not new and _has_entries(f"{folder}/runs"):
@@ -176,7 +176,7 @@ def _prepare(path: str, *, new: bool) -> None:
     except (FileExistsError, NotADirectoryError) as error:
         raise HomeError(
             f"cannot use {folder} for the store: it, or a part of its path, is not a directory; "
-            "set ERRANDS_HOME to a directory of yours"
+            "set ERRANDS_HOME to a directory of your own"
         ) from error
     except OSError as error:
         raise StoreUnwritable(

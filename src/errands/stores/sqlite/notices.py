@@ -53,7 +53,7 @@ class NoticeRows(Table):
         )
 
     def queues(self) -> list[tuple[Address, datetime]]:
-        # One step of the index per address, however much waits for each.
+        # One step of the index per address, however many notices wait for each.
         rows = self.db.read(
             f"""
             WITH RECURSIVE heads (id) AS (

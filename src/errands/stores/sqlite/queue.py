@@ -183,7 +183,7 @@ class QueueRows(Table):
         ).fetchall()
 
     def _edit_pending(self, task: Task, run_seq: int | None) -> None:
-        """Let the pending run of an edited task be as the task is now; without one nothing happens."""
+        """Adapt the pending run of an edited task, if there is one."""
         self.db.write(
             """
             UPDATE runs SET lane = ?, priority = iif(lane = ? AND place IS NOT NULL, priority, ?),

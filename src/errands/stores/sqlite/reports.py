@@ -34,7 +34,7 @@ _RUN_TOTAL = RowCodec(RunTotal, "run_totals", TYPES, columns={"runs": "n"})
 _TOTAL = RowCodec(Total, "totals", TYPES, columns={"count": "n"})
 # The worse of two ends is what a bar of several runs shows.
 _RANKS = ("skipped", "completed", "cancelled", "pending", "running", "failed")
-_NARROW = 3  # steps up to which runs of the same ones are a bar at once: wider ones are few
+_NARROW = 3  # steps up to which runs on the same ones are merged into a bar early: wider ones are few
 _GROUPS = {"lane": "runs.lane", "name": "tasks.name", "batch": "coalesce(tasks.batch, '')"}
 
 _ENDED = """

@@ -33,7 +33,7 @@ class SessionRows(Table):
         )
 
     def session(self, task_id: str | None = None, *, name: str | None = None) -> Session | None:
-        # Run 0 is a conversation that was handed over with the task: no prompt goes there.
+        # Run 0 is a conversation that came with the task: no prompt goes there.
         where, value = ("sessions.run > 0 AND tasks.id", task_id) if name is None else ("sessions.name", name)
         order = "sessions.run" if name is None else "sessions.seq"
         rows = self.db.read(f"{_SESSIONS} WHERE {where} = ? ORDER BY {order} DESC LIMIT 1", (value,))

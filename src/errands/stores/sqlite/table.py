@@ -1,4 +1,4 @@
-"""What the store's files share: the connection, and looking a row up."""
+"""What the modules of the store share: the connection, and looking up a row."""
 
 from __future__ import annotations
 

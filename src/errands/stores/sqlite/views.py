@@ -7,8 +7,8 @@ from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
 from errands.model.limits import LaneWidth
 from errands.model.states import ENDED, OPEN
-from errands.model.text.json_text import plain_text
 from errands.model.text.ids import ends_of_id
+from errands.model.text.json_text import plain_text
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.ports.rundir import LOG
 from errands.ports.store import MOST_IDS
