@@ -13,14 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-LAUNCHED = "run "  # what the name of an actor begins with that is a run and not a person
+LAUNCHED = "run "  # begins the name of an actor that is a run and not a person
 _MARK = b"ERRANDS_RUN_ID="
 _SHIMS = (
     b"/errands/runners/shim/zygote.py\0",
     b"/errands/runners/shim/watch_shim.py\0",
     b"\0errands.runners.warm.warm_zygote\0",
 )
-_TRIES = 100  # walks up to the first process: processes that end on the way make one more necessary
+_TRIES = 100  # walks to the first process; one more is needed whenever a process on the way ends
 
 
 def actor(environ: Mapping[str, str] = os.environ) -> str:
@@ -51,10 +51,10 @@ def enclosing_run() -> str:
 
 
 def is_inside_a_run(host: str, port: int, *, is_proxy: bool = False) -> bool:
-    """Return whether a client of this machine, known by the address of its connection, is part of a run.
+    """Return whether a client on this machine, known by its connection's address, is part of a run.
 
-    So is one whose process is not found, because it cannot be ruled out; except for a proxy that belongs to
-    another user, whose processes cannot be looked at. A run has the user of its daemon.
+    One whose process is not found counts as part of a run, except behind another user's proxy, whose
+    processes cannot be inspected: a run has the user of its daemon.
     """
     if not sys.platform.startswith("linux"):
         return False  # connections do not say whose they are

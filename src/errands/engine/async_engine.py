@@ -252,7 +252,7 @@ class AsyncEngine:
         return views
 
     async def _wait_for(self, task_ids: Sequence[str], deadline: float | None) -> bool:
-        """Wait for all of some tasks; return whether they have ended."""
+        """Wait for tasks to end; return whether all have."""
         while True:
             known = self.engine.store.liveness(task_ids)
             live = [each for each in task_ids if known.get(each, True)]

@@ -58,7 +58,7 @@ class BellClient:
         return self._say(b"watch " + " ".join(task_ids).encode() + b"\n")
 
     def wait_for(self, task_id: str) -> bool:
-        """Subscribe to the end of a task alone."""
+        """Subscribe only to the end of a task."""
         return self._say(b"await " + task_id.encode() + b"\n")
 
     def ping(self) -> bool:

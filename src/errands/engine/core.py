@@ -156,7 +156,7 @@ class EngineCore:
         return self.store.lane_load()
 
     def live_batches(self) -> dict[str, tuple[int, int]]:
-        """Return how many tasks have ended, of how many, of each batch with a live one."""
+        """Return how many tasks of each live batch have ended, and how many it has."""
         return self.store.live_batches()
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
@@ -245,7 +245,7 @@ class EngineCore:
             for start in range(0, len(ids), MOST_IDS)
             for view in self.list(Query(ids=ids[start : start + MOST_IDS]))
         }
-        # A missing one is damaged or was cleared; the store raises the error that says which.
+        # A missing one is damaged or was cleared; the store's error says which.
         return [views.get(each) or self.with_live_facts(self.store.view(each)) for each in ids]
 
     def with_live_facts(self, view: View) -> View:

@@ -29,7 +29,7 @@ def renew_log(runs_dir: str, task: Task, run: Run) -> None:
 
 
 def log_header(task: Task, run: Run, *, started: datetime | None = None, prompt: str | None = None) -> bytes:
-    """Write the header; `prompt` is what an agent is asked in this run, if not what the task says."""
+    """Write the header; `prompt` is what an agent is asked in this run, if that differs from the task."""
     action = task.action
     lines = [f"task      {task.id}, run {run.number}"]
     if isinstance(action, Prompt):

@@ -102,7 +102,7 @@ class Tracing:
         return [_shown(each, mask) for each in spans]
 
     def _parent(self, view: View) -> View | None:
-        """Return the task whose run submitted this one, if it is still there."""
+        """Return the task whose run submitted this one, if it still exists."""
         if not view.created_by.startswith(LAUNCHED):
             return None
         try:

@@ -1,6 +1,6 @@
 """Wait until tasks end, woken by the doorbell.
 
-The bell only says that it is worth a look; without a ring, the store is read every two seconds.
+The bell only says that something may have changed; without a ring, the store is read every two seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def wait(
 ) -> list[str]:
     """Block until all tasks have ended or the time-out has passed; return those still live.
 
-    They are waited for one after the other, the last one first, because most have ended when it does.
+    They are waited for one by one, the last one first, because most have ended when it does.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     live = [each for each in task_ids if not engine.store.ended(each)]

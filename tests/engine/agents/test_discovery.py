@@ -162,7 +162,7 @@ def test_discovery_runs_between_ten_minutes_and_two_hours_of_silence(
 ) -> None:
     engine = configured()
     clock, discovery = clock_of(engine), begin_discovery(engine)
-    assert discovery.hindrance() == "no person was here in the last 2h, so none could approve"
+    assert discovery.hindrance() == "no person was active in the last 2h, so none could approve"
     note_presence(engine.home, clock.now())
     seen = {}
     for minutes in range(0, 180, 5):

@@ -77,7 +77,7 @@ def test_a_template_that_cannot_be_started_is_refused_and_creates_nothing(client
         client.submit_template("greeet", {})
     with pytest.raises(BadValue, match="needs a value for: who"):
         client.submit_template("greet", {})
-    with pytest.raises(BadValue, match="could take its value for code"):
+    with pytest.raises(BadValue, match="could run its value as code"):
         client.save_template("trap", Draft(command="echo `{{x}}`"))
     with pytest.raises(BadValue, match="command is empty"):
         client.save_template("empty", Draft(command=" "))

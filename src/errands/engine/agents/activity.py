@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Usage
 
-LONGEST_WORDS = 2000  # characters of what a call was given or gave
+LONGEST_WORDS = 2000  # characters of a call's arguments or result
 LONGEST_LINE = 200  # characters of the same in the log of the run
 GATHER = 0.1  # seconds in which activities are gathered before they are written
 _LOG = logging.getLogger("errands.notes")
@@ -71,7 +71,7 @@ class ActivityLog:
             self._events.append((event.kind, self._detail(event), self._clock.now()))
 
     def _detail(self, event: Activity) -> str:
-        """Return an event as it is kept: of a call what it was given or gave, masked and clipped."""
+        """Return an event as it is kept: for a call its arguments or result, masked and clipped."""
         if event.kind == "usage":
             return json.dumps(dict(event.usage))
         detail = {"call": event.call_id, "name": event.name, "failed": event.failed}
@@ -100,7 +100,7 @@ class ActivityLog:
             asyncio.get_running_loop().call_later(GATHER, self.write)
 
     def write(self) -> None:
-        """Write what was noted; what cannot be written now is written next time."""
+        """Write what was noted; what fails is written next time."""
         self._is_written = True
         if not self._usage and not self._events:
             return

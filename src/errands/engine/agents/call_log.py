@@ -1,4 +1,4 @@
-"""The tool calls of an agent, as its events keep them: what each was given, and what came of it."""
+"""The tool calls of an agent, as its events keep them: the arguments and the result of each."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Discovery: while the person is away, an agent looks for work that is worth proposing.
 
 It is a recurring task like any other, so its history says when it looked, what that cost, and why it did
-not. A look that is not allowed costs no request. The agent gets tools that only read: it answers with
-suggestions, and what becomes of them is decided here, where no prompt can change the limits.
+not. A run that is not allowed to look costs no request. The agent gets tools that only read and answers with
+suggestions; what becomes of them is decided here, where no prompt can change the limits.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _tools(agent: str, config: Config) -> tuple[str, ...] | None:
 
 
 def arrange_or_log(engine: Engine) -> None:
-    """Arrange the task; what is in the way is logged, because the daemon works without it."""
+    """Arrange the task; a failure is only logged, because the daemon works without it."""
     try:
         arrange(engine)
     except ErrandsError as error:
@@ -103,7 +103,7 @@ def arrange(engine: Engine) -> str | None:
         if task.state in STANDING:
             engine.cancel([known], by="the configuration")
         if not is_wanted or engine.store.view(known).is_live:
-            return None  # a run that is still live is in the way until the next start
+            return None  # a run that is still live blocks it until the next start
         engine.clear([known])
     if not settings.enabled or agent is None:
         return None
@@ -152,13 +152,13 @@ class Discovery:
         self._place = _place(engine)
 
     def hindrance(self) -> str:
-        """Return why it must not look now; empty when it may."""
+        """Return why it must not look now; empty if it may."""
         now, settings = self._engine.clock.now(), self._settings
         if not settings.enabled:
             return "discovery.enabled is false"
         present = last_presence(self._engine)
         if present is None or now - present > settings.present:
-            return f"no person was here in the last {spoken(settings.present)}, so none could approve"
+            return f"no person was active in the last {spoken(settings.present)}, so none could approve"
         if now - present < settings.idle:
             return f"a person is here; it looks after {spoken(settings.idle)} of silence"
         if ModelGate(self._engine.home.path).is_closed():

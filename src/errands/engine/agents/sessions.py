@@ -85,7 +85,7 @@ class Sessions:
     def take_over(self, draft: Draft, steps: Sequence[tuple[str, str]]) -> View:
         """Create a task whose agent continues where one on another host stopped.
 
-        The steps are the messages of its session, each with the run there that it names.
+        The steps are the messages of its session, each with the number of its run there.
         """
         self._core.ensure_daemon()
         with self._store:
@@ -159,7 +159,7 @@ class Sessions:
         return any((each.name, each.detail) == (RESUMED, key) for each in self._store.events(task_id))
 
     def _is_lost(self, session: Session, *, may_start: bool) -> bool:
-        """Return whether a backend no longer has a session; no answer is not a no."""
+        """Return whether a backend no longer has a session; without an answer, assume that it has."""
         look = self._core.has_session
         if look is None or session.name == session_name(session.task_id):  # it is in our store
             return False

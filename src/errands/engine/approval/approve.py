@@ -1,6 +1,6 @@
 """Approve and reject: the answer to a question about a task, which only a person can give, and only once.
 
-Task output, notices, schedules, agents and every process inside a run are not persons.
+Task output, notices, schedules, agents and processes inside a run can never approve.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, sho
 
 
 def answer_target(core: EngineCore, task_id: str) -> str:
-    """Return the task that an answer about this one is meant for; refuse if its agent waits for several."""
+    """Return the task that an answer to this one is meant for; refuse if its agent waits for several."""
     task_id = core.resolve(task_id)
     view = core.summaries([task_id])[0]
     if view.agent is None or view.latest.state != "running" or core.store.question(task_id) is not None:
@@ -281,7 +281,7 @@ def refuse_inside_a_run(
 
 
 def check_may_approve(core: EngineCore, by: str, door: str) -> None:
-    """Refuse an approval by anyone but a person, or by a program that may not pass --yes."""
+    """Refuse an approval from anything but a person or a program that may pass --yes."""
     _check_person(core, by, door)
     if is_unattended(by, door) and not core.config.approval.yes:
         # A process that may not pass --yes may not propose and approve either.

@@ -77,7 +77,7 @@ def ask_again(
 def ask_for_host(
     store: Store, task: Task, run: Run, host: str, reasons: str, *, now: datetime, within: timedelta
 ) -> Approval:
-    """Hold back a run and ask what the host that would carry it out wants to know; `reasons` is JSON."""
+    """Hold back a run and pass on the question of the host that would run it; `reasons` is JSON."""
     import json
 
     from errands.model.verdict import Reason

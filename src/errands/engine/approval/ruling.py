@@ -181,7 +181,7 @@ class Judge:
         return judge(action.commands, witness, rules=self._rules, env=action.env, hooks=hooks)
 
     def _placed(self, action: Shell, environ: Mapping[str, str], witness: _Witness, walls: Walls) -> Ruling:
-        """Judge what another host carries out: it is judged there, but what is forbidden here stays so."""
+        """Judge what another host carries out: that host decides, but what is forbidden here stays so."""
         from errands.engine.fleet.placed_run import check_joined  # commands for this host do not pay for it
 
         check_joined(self._home)
@@ -331,7 +331,7 @@ def denied(judgement: Judgement) -> Denied:
 
 
 def _kept_within(judgement: Judgement, project: str, caller: LocalWorkspace) -> Judgement:
-    """Let a person decide about work in another project than the caller's, all of which it could change."""
+    """Let a person decide about work in a project that is not the caller's, all of which it could change."""
     if is_within(os.path.realpath(project), caller.real(caller.project)):
         return judgement
     reason = Reason(text=f"works in {project}, outside of the project {caller.project}", kind="write")

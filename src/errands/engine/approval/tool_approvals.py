@@ -61,7 +61,7 @@ def decision(question: Approval) -> Decision:
 
 
 def call_digest(run: str, call: ToolCall) -> str:
-    """Identify a call of a run, so that an answer counts for nothing else."""
+    """Identify a call of a run, so that an answer counts for this call alone."""
     facts = (run, call.id, call.tool, sorted(call.arguments.items()), call.command)
     return blake2b(json.dumps(facts, default=repr).encode(), digest_size=16).hexdigest()
 

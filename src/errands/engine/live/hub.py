@@ -1,9 +1,9 @@
 """The hub: receives every change over one line to the daemon, and passes it on to all listeners of a process.
 
-Without a daemon it asks the store several times a second whether anything changed, and goes over to the
-daemon when one comes. With one it asks rarely whether a change was not reported: only then is
-everything read again. A report covers all that was written before it, so a change whose ring got lost can
-hide behind those of others; everything is read a minute after the first one, too.
+Without a daemon it asks the store several times a second whether anything changed, and switches to the daemon
+when one starts. With one it checks rarely whether a change was not reported: only then is everything read
+again. A report covers all that was written before it, so a change whose ring got lost can hide behind those
+of others; everything is read a minute after the first one, too.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Reports:
     ) -> list[Bar]:
         """Return what ran in a window as bars on `steps` places.
 
-        Runs of a group that overlap are on different tracks, as far as there are any, and one bar otherwise.
+        Overlapping runs of a group are on different tracks while there are any left, and then share a bar.
         """
         if until <= since:
             raise BadValue(f"a timeline must end after it begins, not at {until} after {since}")

@@ -1,4 +1,4 @@
-"""Chat notices: reports to the agent of a chat what its background tasks did, before the next prompt.
+"""Chat notices: what the background tasks of a chat did, posted to its agent before the next prompt.
 
 Each is posted as a message of its own, fenced, so that nothing it quotes can pass for the person's words. A
 notice stays in the inbox until it is posted, and a posted one is recognised by its mark: it is reported once.

@@ -74,7 +74,7 @@ def turn(engine: Engine, owner: str) -> Iterator[bool]:
 
 
 def claim(engine: Engine, owner: str, pid: str) -> None:
-    """Note that a session was just used in the program `pid`, which reports to it from now on."""
+    """Note that the program `pid` just used a session, and reports to it from now on."""
     path = f"{_place(engine, owner)}.by"
     with open(os.open(f"{path}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
         file.write(process_mark(int(pid)))
@@ -82,7 +82,7 @@ def claim(engine: Engine, owner: str, pid: str) -> None:
 
 
 def has_claim(engine: Engine, owner: str, pid: str) -> bool:
-    """Return whether the program `pid` is the one to report to a session: no living one used it later."""
+    """Return whether the program `pid` reports to a session: no live program has used it since."""
     try:
         with open(f"{_place(engine, owner)}.by") as file:
             claimant = file.read()

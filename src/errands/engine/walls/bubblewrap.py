@@ -8,7 +8,7 @@ from errands.engine.walls.seccomp import program
 from errands.model.errors import BadValue
 from errands.ports.seccomp import is_known
 
-# Without --die-with-parent: a cancelled run has its time to clean up, and the shim ends what is left.
+# Without --die-with-parent: a cancelled run has time to clean up, and the shim ends what is left.
 NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
     "--cap-drop", "ALL",

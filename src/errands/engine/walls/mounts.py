@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# What a person has set that a sandbox sees, too.
+# A person's own settings that a sandbox sees, too.
 _SETTINGS = (".gitconfig", ".config/git/ignore")
 # Names in a home directory that no sandbox gets to see, wherever PATH leads.
 _PRIVATE = (
@@ -54,7 +54,7 @@ def mounts(
     own: Sequence[str],
     network: bool,
 ) -> tuple[str, ...]:
-    """Return bubblewrap's words for all mounts.
+    """Return bubblewrap's arguments for all mounts.
 
     `person` is the home directory that HOME names, `tools` are the tools in it, `path` is the search path,
     `store` the home of Errands; `own` are the directories in it that the task may write to.
@@ -92,7 +92,7 @@ def mounts(
 
 
 def _sys_words() -> Iterator[str]:
-    """Show /sys. It comes last: bubblewrap reads all mounts for each one more, and here are many at once."""
+    """Show /sys. It comes last: bubblewrap reads all mounts again for each new one, and these are many."""
     if _has_entries("/sys"):
         yield from ("--ro-bind", "/sys", "/sys")
         for each in _ROOT_EMPTY_IN_SYS if os.geteuid() == 0 else ():
@@ -101,7 +101,7 @@ def _sys_words() -> Iterator[str]:
 
 
 def _store_words(store: str, project: str) -> Iterator[str]:
-    """Hide the store in a project, under each of the names that the project has inside."""
+    """Hide a store that lies in a project, under each name that the project has inside."""
     real, place = resolved(project), resolved(store)
     if is_within(place, real):
         for each in dict.fromkeys((project, real)):

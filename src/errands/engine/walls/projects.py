@@ -21,7 +21,7 @@ _SYSTEM = (
 _MINE = ("/home", "/root")  # what is in them are home directories and projects
 # Tools that keep work trees in a hidden directory of the home do so below one of these names.
 _WORK_TREES = frozenset(("worktree", "worktrees"))
-# Packages and caches: a repository in there is not worked in.
+# Packages and caches: a repository in them is not a project.
 _SKIPPED = frozenset(
     """node_modules .venv venv site-packages target __pycache__ .cache .tox .nox .mypy_cache .pytest_cache
     .ruff_cache .next .gradle .terraform""".split()
@@ -47,7 +47,7 @@ def resolved(path: str) -> str:
 
 
 def check_project(project: str, *, home: str, path: str = "") -> None:
-    """Refuse a project that is more than a project, because all of it would be writable.
+    """Refuse a directory that is more than a project, because all of it would be writable.
 
     `home` is that of Errands, `path` the search path of the caller.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from errands.ports.home import Home
     from errands.ports.runner import Launch
 
-# A shim is sent its base again when it is another object than before.
+# A shim is sent its base again if that is not the same object as before.
 _inner: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -1,9 +1,9 @@
 """The system calls that are refused in a sandbox, as a program for the kernel.
 
-Namespaces and mounts keep a sandbox apart; this closes what they leave open: new namespaces and mounts, parts
-of the kernel that few programs need, kinds of sockets that no namespace covers, setuid files, and input for
-the terminal that the sandbox shares. Tracing is allowed: debuggers and sanitizers need it, and there is
-nothing to trace but the sandbox itself.
+Namespaces and mounts isolate a sandbox; this closes what they leave open: new namespaces and mounts, parts of
+the kernel that few programs need, kinds of sockets that no namespace covers, setuid files, and input for the
+terminal that the sandbox shares. Tracing is allowed: debuggers and sanitizers need it, and there is nothing
+to trace but the sandbox itself.
 """
 
 from __future__ import annotations
