@@ -209,7 +209,7 @@ def _fitted(columns: Sequence[Column], wide: list[int], shown: list[int], room: 
         shown.remove(max(shown, key=lambda i: (columns[i].drop, i)))
     excess = sum(wide[i] + 2 for i in shown) - 2 - room
     levels = sorted({columns[i].flex for i in shown if columns[i].flex})
-    # At the end, where even the least is too wide, every column gives way.
+    # Finally, where even the least is too wide, every column shrinks.
     for low, chosen in (
         *((least, [i for i in shown if columns[i].flex == flex]) for flex in levels),
         ([1] * len(wide), shown),
@@ -284,7 +284,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return the known word that is most similar to an unknown one, or an empty string."""
     from difflib import get_close_matches
 
-    # Of a short word more must be right: `me` is not like `move`.
+    # A short word must match better: `me` is not like `move`.
     cutoff = 0.6 if len(word) > 2 else 0.7
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), "")
 

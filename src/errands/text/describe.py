@@ -81,8 +81,8 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
 def outcome(view: View, look: Look, *, at: datetime, zone: str = "", is_kept: bool = False) -> str:
     """Return what to say about a task besides its state: progress, result, reason, or what it waits for.
 
-    A text that is kept for a while has no bar and no times that pass: what shows it draws them itself.
-    `zone` is the usual time zone of schedules, which need not be named.
+    A kept text has no bar and no relative times: its view draws them itself. `zone` is the usual time zone of
+    schedules, which need not be named.
     """
     run = view.latest
     if view.standing is not None:
@@ -318,7 +318,7 @@ def id_cell(
 ) -> Cell:
     """Return the cell of an id; in a narrow table it shrinks to what still names the task when typed.
 
-    That is a beginning or, where `means` says that this is not enough, the id without its middle.
+    That is a beginning or, where `means` says that this is ambiguous, the id without its middle.
     """
 
     def fit(room: int) -> str:

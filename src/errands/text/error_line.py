@@ -7,7 +7,7 @@ import re
 LOOKS_LIKE_ERROR = re.compile(
     r"(?:error|exception)s?\b|\b(?:failed|failure|fatal|panic|traceback)\b", re.IGNORECASE
 )
-# Lines that only sum up what others say.
+# Lines that only summarise others.
 _SUMMARY = re.compile(
     r"make(\[\d+\])?: \*\*\*|npm error A complete log|={3,}.*={3,}$|Found \d+ errors?\b"
     r"|\d+ (failed|errors?)\b.* in [\d.]+ ?s|.*\b0 (errors|failed|failures)\b"

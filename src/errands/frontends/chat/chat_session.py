@@ -236,7 +236,7 @@ class ChatSession:
     def _may_continue(self) -> bool:
         """Return whether the agent takes a turn by itself: its work has ended, and the person is not typing.
 
-        Without a person who reads along it does not, and a person who types reports it with their message.
+        It does not when no person is reading along; one who is typing reports it with their message.
         """
         return (
             self._is_person

@@ -35,8 +35,8 @@ LAUNCH = ("run", "ask", "resume", "propose", "restart", "template run")
 FOR_SCRIPTS = "it is for scripts"
 REFUSED = {
     "wait": "the end of a task is reported here",
-    "follow": "the chat would stand still; look again later, or follow it in another terminal",
-    "watch": "the chat would stand still; look again later, or watch in another terminal",
+    "follow": "this would block the chat; look again later, or follow it in another terminal",
+    "watch": "this would block the chat; look again later, or watch in another terminal",
     "raw": "it could disturb the screen; use it in another terminal",
     "quiet": FOR_SCRIPTS,
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 WIDEST = 100  # columns; longer lines are hard to read
-IN_A_PAGER = 80  # columns; what reads a pipe says no width, and is in a terminal
+IN_A_PAGER = 80  # columns; a pager does not report its width, but runs in a terminal
 NARROW = 60  # below that, explanations go under what they explain
 
 

@@ -77,8 +77,8 @@ async def _hand_over(context: Context, host: str, author: str, body: dict[str, A
         while (reply := await fleet.reply_to(number)) is None:
             if time.monotonic() > limit:
                 raise IllegalMove(
-                    f"the host {host} has not answered in {PATIENCE:g} s; it keeps the schedule as soon as "
-                    "it does: look with errands ls there"
+                    f"the host {host} has not answered in {PATIENCE:g} s; once it does, it keeps the "
+                    "schedule: check with errands ls there"
                 )
             await asyncio.sleep(0.1)
         if reply.refusal:

@@ -1,6 +1,6 @@
-"""What people type who know other tools, and what to type here; read only when something is wrong.
+"""What users of other tools type, and what to type here; loaded only for an error message.
 
-A word leads to what does the same. What nothing does is answered with the reason, or with the way around it.
+A word maps to its equivalent, or else to the reason why there is none, or to a workaround.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ VERBS = {
     "fork": "ask --fork",
 }
 
-# What no verb does, and what does it.
+# Words without a verb of their own.
 INSTEAD = {
     "start": "errands run starts a command in the background; errands release, unpause, restart and fire "
     "start a task that is there already",
@@ -187,7 +187,7 @@ OPTIONS = {
     "--end": "--last",
 }
 
-# What no verb takes.
+# Options that no verb takes.
 NOWHERE = {
     **dict.fromkeys(
         ("--color", "--colour", "--no-color"),
@@ -207,7 +207,7 @@ _AS_JSON = "--json prints objects, and --json=id,state these fields of them"
 _WHOLE_LANE = "errands lane shell 0 starts nothing more in a lane, until errands lane shell default"
 _AS_IT_RAN = "what has ended stays as it ran; errands run starts another task"
 
-# What one verb does not take; "" stands for words that are not options.
+# Options that one verb does not take; "" stands for words that are not options.
 REFUSED: dict[str, dict[str, str]] = {
     "run": {
         "-p": "-q prints only the id, and --priority high starts it sooner",

@@ -154,7 +154,7 @@ class Arguments:
 
 HELP = option("-h, --help", "show this help")
 JSON = option("--json", "print JSON: one object, or one object per line")
-# With the names of fields, of which the objects have no others; what people take out of lists and tasks.
+# For lists and tasks, from which people pick fields: with names, the objects have only those.
 JSON_FIELDS = option(
     "--json FIELDS",
     "print JSON, one object per line: all fields, or only these, separated by commas",
@@ -241,7 +241,7 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
             raise Usage(f"{verb.name} does not take {flag}: {refused[flag]}")
         meant = OPTIONS.get(flag, "")
         if meant.partition(" ")[0] in flags:
-            # A letter may as well be one of the command's.
+            # The letter may just as well belong to the command.
             more = "" if flag.startswith("--") else _advice(verb, flag, rest)
             raise Usage(f"{verb.name} has no option {flag}; use {meant}{more}")
         raise Usage(f"{verb.name} has no option {flag}{_similar(flag, flags)}{_advice(verb, flag, rest)}")
@@ -308,7 +308,7 @@ def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
 
 
 def _instead_of_word(verb: Verb, word: str) -> str:
-    """Say where a word belongs that is one too many."""
+    """Say where an extra word belongs."""
     from errands.frontends.cli.other_tools import REFUSED
 
     if verb.operands and verb.operands[-1].metavar in TEXTS:

@@ -96,7 +96,7 @@ def _check_joined(context: Context, error: UnknownTask) -> None:
 
 
 def with_far_tasks(context: Context, draft: Draft) -> Draft:
-    """Return a draft that waits for tasks of other homes, if some of those it names are not of this one."""
+    """Return a draft that also waits for tasks of other homes, if it names tasks unknown here."""
     own: list[str] = []
     far: list[str] = []
     for each in draft.after:

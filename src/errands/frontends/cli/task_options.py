@@ -27,7 +27,6 @@ def flag_of(name: str) -> str:
 
 
 def flags_of(option: TaskOption, kind: Kind = "shell") -> list[Option]:
-    """Return the flags of a task option."""
     if option.switches:
         return [Option(flags=(flag,), help=meaning) for flag, _, meaning in option.switches]
     default = (kind == "agent" and option.agent_default) or option.default or option.setting
@@ -90,7 +89,7 @@ def note_passed_on(context: Context, arguments: Arguments) -> None:
 
 
 def draft_of(context: Context, arguments: Arguments, **action: Any) -> Draft:
-    """Make a draft of what was typed; what was not said is left to the configuration."""
+    """Make a draft of what was typed; the configuration decides the rest."""
     if getattr(arguments, "stdin", False) and arguments.pty:
         raise Usage("--pty includes --stdin; give one of them")
     values = given_options(arguments)

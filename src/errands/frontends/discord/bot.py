@@ -56,7 +56,7 @@ class Bot(discord.Client):
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
         intents.guild_messages = intents.dm_messages = True
         intents.message_content = reads_all
-        # Members are never looked up, so the start need not wait for them.
+        # Members are never looked up, so startup need not wait for them.
         super().__init__(
             intents=intents,
             chunk_guilds_at_startup=False,
@@ -283,7 +283,7 @@ def bot_of(engine: Engine, name: str, settings: Mapping[str, Any], *, reads_all:
 
 
 def point_at(api: str | None) -> None:
-    """Use another server than Discord's own, for instance one for tests."""
+    """Use a server other than Discord's own, for instance one for tests."""
     if api:
         Route.BASE = f"{api.rstrip('/')}/api/v10"
         url = URL(api)

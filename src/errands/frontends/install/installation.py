@@ -42,7 +42,7 @@ class Installation:
         return [(each.path, each.diff()) for each in self._needed]
 
     def steps(self) -> list[str]:
-        """Return the commands that have to run besides."""
+        """Return the commands that have to be run as well."""
         return []
 
     @property

@@ -239,7 +239,7 @@ def _json(text: str | None) -> str:
 
 
 def _origin(text: str | None) -> Note:
-    """Note whether there was a file, and what it contained if that was nothing but blanks."""
+    """Note whether there was a file, and its content if that was only whitespace."""
     return {"new": text is None, **({"blank": text} if text is not None and not text.strip() else {})}
 
 

@@ -28,7 +28,7 @@ from errands.text.question import question as layout
 
 _LOG = logging.getLogger("errands.mcp")
 _ANSWER = "answer"
-_LOOK = Look(colour=False, unicode=True, columns=80)  # forms are shown in any width, most of them in this one
+_LOOK = Look(colour=False, unicode=True, columns=80)  # forms have any width, most of them this one
 _LONGEST_COMMAND = 4000
 _MOST_LINES = 60
 _READ = timedelta(seconds=1)  # no person reads a form and declines it faster; `codex exec` takes 7 ms
@@ -73,7 +73,7 @@ def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
 def _schema(answers: Sequence[Answer]) -> dict[str, Any]:
     """Return the only field of a form, in which nothing is chosen yet: sending it as it is says nothing.
 
-    The no comes first: a client may take a key that was meant for something else for the first answer.
+    The no comes first: a client may take a stray key press for the first answer.
     """
     *yeses, no = answers
     choice = {

@@ -137,7 +137,7 @@ class Frontend:
         return evolve(caller, session=unnamed, wake="none"), rest
 
     def see(self, caller: Caller) -> None:
-        """Note that the caller's session is there, so that what it started is kept."""
+        """Note that the caller's session is still there, so that what it started is kept."""
         if caller.session is not None:
             self._seen.add(caller.session)
             self.engine.engine.sessions.see_session(caller.session)

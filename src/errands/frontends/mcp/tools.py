@@ -2,8 +2,8 @@
 
 A call that needs a person asks through the client. In the older protocol it asks while it runs; in the newer
 one it replies that input is required, and the client repeats the call with the answer. A call that waits
-longer than a moment for a task becomes an MCP task, for clients that support those; unless the
-caller is told of ends anyway, because Claude Code would hear of each one twice.
+longer than a moment for a task becomes an MCP task, for clients that support those; unless the caller is told
+of ends anyway: Claude Code would hear of each one twice.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _as_mcp(tool: DialectTool) -> Tool:
 
 
 def _schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema that says of each optional argument that it may be null.
+    """Return a schema in which every optional argument may be null.
 
     smolagents demands every argument that does not say so.
     """

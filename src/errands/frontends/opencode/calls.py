@@ -93,7 +93,7 @@ class Calls:
             found = (await client.request("GET", "/agent", query={"directory": directory})).json()
             return {each["name"]: _model(each.get("model")) for each in found if not each.get("hidden")}
         except (HttpError, TypeError, KeyError) as error:
-            # Another agent than the one that was asked for would be a surprise.
+            # Never start an agent other than the one asked for.
             raise AgentUnavailable(
                 f"nothing was started: OpenCode does not say which agents it has ({error}); try again"
             ) from error
@@ -167,7 +167,7 @@ _REACHES = {
 
 
 def _shown(command: str, question: Approval, answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return what OpenCode shows; of the two yeses in its dialog, `always` reaches as far as possible."""
+    """Return what OpenCode shows; in its dialog, `always` reaches as far as possible."""
     reasons = [each.text for each in question.reasons]
     if len(answers) > 1:
         reasons.append(_REACHES[answers[-1].name])

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def for_approval(engine: Engine, task_id: str, *, by: str, door: str) -> View:
-    """Return the task that a person approves; about a rejected one, ask a new question, as it is now.
+    """Return the task that a person approves; for a rejected one, ask a new question, as it is now.
 
-    Only for a person: of programs that answer at the same time, none gets a second chance. The schedule of a
+    Only for a person: a program whose answer came too late must not reopen the question. The schedule of a
     recurring task never began, so it stays rejected.
     """
     view = engine.get(task_id)

@@ -156,7 +156,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         return bool(mine)
 
     def _question(self, view: View) -> dict[str, Any]:
-        """Return what a person has to see before they approve, and the answers by name."""
+        """Return what a person must see before approving, and the answers by name."""
         asked = view.question
         answers = () if asked is None else answers_to(self.engine.engine, asked)
         return {

@@ -30,7 +30,7 @@ class Bar(LineView):
     def set_line(
         self, left: Line, right: Line | None = None, names: Sequence[tuple[int, int, str]] = ()
     ) -> None:
-        """Show a line, with a part of it at the right end; the left part is shortened for it."""
+        """Show a line with a part aligned right; the left part is shortened to fit."""
         self._left, self._right, self._names = left, right or [], names
         self.count_rows(1)
         self.refresh()

@@ -20,7 +20,7 @@ _KEPT = 1000  # views
 _MOST_QUESTIONS = 200
 _MOST_FAILED = 50
 _MOST_NEXT = 20
-_FIRST_LOOK = timedelta(days=1)  # how far back failures are shown to a person who never looked
+_FIRST_LOOK = timedelta(days=1)  # how far back failures are shown on the first visit
 PAGE = 500  # tasks that are read at once
 MOST = 20_000  # tasks that are listed: older ones are found by `errands ls`
 
@@ -70,7 +70,7 @@ class Feed:
     # What changed.
 
     def forget(self, task_ids: Iterable[str] | None) -> None:
-        """Read these tasks again when they are next seen; None: all of them."""
+        """Read these tasks again when they are next shown; None: all of them."""
         if task_ids is None:
             self._views.clear()
             return

@@ -193,7 +193,7 @@ class Keyboard(Commands):
 
 
 _ACTIONS = {"error": "next_error"}
-# What can be done in each list besides what can be done with its tasks.
+# What each list can do besides acting on its tasks.
 _MORE: dict[str, tuple[str, ...]] = {
     "now": ("dismiss",),
     "tasks": ("select",),

@@ -1,4 +1,4 @@
-"""Line views: widgets of which only the lines that are seen are drawn, whatever their number."""
+"""Line views: widgets that draw only their visible lines, however many they have."""
 
 from __future__ import annotations
 

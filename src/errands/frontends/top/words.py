@@ -1,4 +1,4 @@
-"""The words of the viewer: what it says about a task, as the command line says it, with secrets masked."""
+"""The words of the viewer: what it says about a task, worded as on the command line, with secrets masked."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ class WebApp:
 
 
 def refusal_of(error: ErrandsError) -> RefusalError:
-    """Return what an error of the engine is to a caller: its own sentence, its class, and a status."""
+    """Turn an error of the engine into a refusal: its message, its class, and a status."""
     status = next(status for kind, status in _STATUSES if isinstance(error, kind))
     # Callers get one name for everything that is not found.
     kind = errors.NotFound if isinstance(error, errors.UnknownTask) else type(error)

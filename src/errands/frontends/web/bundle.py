@@ -1,9 +1,9 @@
 """The bundle: the modules of the page joined into one script, and its style sheets into one.
 
 A browser would ask for forty modules one after the other, as each names the next, and each would be
-compressed alone: one script arrives sooner and is a third smaller. Comments on lines of their own
-are left out; else the modules stay as they are written. A form of `import` or `export` that is not joined
-here is refused, so that a test finds it.
+compressed alone: one script arrives sooner and is a third smaller. Comments on lines of their own are left
+out; otherwise the modules stay as written. A form of `import` or `export` that is not joined here is refused,
+so that a test finds it.
 """
 
 from __future__ import annotations

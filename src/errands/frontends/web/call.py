@@ -80,7 +80,7 @@ class Call:
 
     @property
     def consent(self) -> Consent:
-        """What the caller consents to by asking: a person has typed it, a program or a run has not."""
+        """What the caller consents to by asking: only a person has typed it."""
         return "typed" if self.is_person else "none"
 
 

@@ -100,7 +100,7 @@ class Guard:
             and headers.get(b"sec-fetch-dest", b"document") == b"document"
             and not scope["path"].startswith("/api/")
         )
-        # A link to the page may stand anywhere, but nothing else may be asked for from elsewhere.
+        # Any site may link to the page, but request nothing else.
         if site not in (b"same-origin", b"none") and not is_visit:
             raise RefusalError(403, "a page of another site cannot use this server")
 
@@ -166,7 +166,7 @@ class _Answer:
 
 
 class FailedKeys:
-    """Counts wrong keys: beyond so many a minute they are not even called wrong. Right ones always work."""
+    """Counts wrong keys: beyond a limit per minute they are not even checked. Right ones always work."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque()

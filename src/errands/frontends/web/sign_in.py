@@ -1,8 +1,8 @@
 """Signing in: one-time codes, the keys of signed-in browsers, and the token of programs.
 
 Only digests are stored, in files that are named by them. A code is a file that its first use removes, so of
-two requests with it one wins, and it works once, in whichever process it was made. A key is not a cookie: a
-cookie of this machine would go to every other server on it.
+two requests with it one wins, and it works once, in whichever process it was made. A key is not a cookie:
+browsers would send a cookie to every other server on this machine.
 """
 
 from __future__ import annotations

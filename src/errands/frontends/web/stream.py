@@ -260,7 +260,7 @@ class _Stream:
         last, missed = self._streams.add(self, self._after)
         beat, flush = loop.time() + BEAT, False
         try:
-            # One that goes on keeps the number it knows until it has what it missed.
+            # A stream that continues keeps the number it knows until it has what it missed.
             hello = {**self._first, "resumed": missed is not None}
             yield event("hello", hello, last if missed is None else "")
             for frame in missed or ():

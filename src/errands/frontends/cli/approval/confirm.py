@@ -46,7 +46,7 @@ def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:
 def _line(source: int, signals: int, timeout: float) -> bytes:
     """Read a line; empty at the end of input or after the timeout.
 
-    A signal that arrives just before the wait does not interrupt it: what `signals` says of it does.
+    A signal that arrives just before the wait does not interrupt it; its byte in `signals` does.
     """
     deadline = time.monotonic() + timeout
     said = b""
@@ -66,7 +66,7 @@ def _line(source: int, signals: int, timeout: float) -> bytes:
 
 
 class _NoOnSignals:
-    """Turns the signals that end a program into a no; gives a file that has a byte for each that arrived."""
+    """Turns the signals that end a program into a no; returns a file with a byte for each that arrived."""
 
     def __enter__(self) -> int:
         import signal

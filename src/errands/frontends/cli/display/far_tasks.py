@@ -1,4 +1,4 @@
-"""Tasks of other homes in words: what `show` prints of them, what scripts get, and their output in pieces."""
+"""Tasks of other homes as text: what `show` prints, their JSON for scripts, and their output in pieces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def mask_of(run: FoundRun) -> Mask:
-    """Return what hides secrets: those that were given to the task, and those of this environment."""
+    """Return a mask for the secrets that were given to the task and those of this environment."""
     mask = Mask(dict(os.environ))
     mask.add(run.body.get("env", {}))
     return mask
@@ -63,7 +63,7 @@ def last_lines(pieces: list[tuple[int, bytes]], count: int) -> Piece:
 
 
 def flat(run: FoundRun) -> dict[str, Any]:
-    """Return what scripts get about a task of another home; the names are those of a task of this one."""
+    """Return a task of another home as JSON fields, with the names that a task of this home has."""
     found = None if run.outcome is None else far_task.ending(run.outcome)
     return {
         "id": run.task,

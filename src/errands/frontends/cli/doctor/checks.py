@@ -36,7 +36,7 @@ FEW_FILES = 1000
 ANSWERS_WITHIN = 2.0
 LATE = timedelta(minutes=1)
 UNANSWERED = timedelta(days=1)
-OWN_HOME = "set ERRANDS_HOME to a directory of yours"
+OWN_HOME = "set ERRANDS_HOME to a directory of your own"
 
 
 def examine(context: Context) -> Iterator[tuple[str, Finding]]:

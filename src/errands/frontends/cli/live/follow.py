@@ -57,9 +57,9 @@ class Watch:
 
 
 def _collect_garbage() -> None:
-    """Turn the garbage collector on, as a wait may be long; what there is by now is never searched.
+    """Turn the garbage collector on, because a wait may be long; objects that exist by now are exempt.
 
-    Else the first search, through all that was imported, would take 3 ms.
+    Otherwise the first collection, through everything imported, would take 3 ms.
     """
     if not gc.isenabled():
         gc.freeze()

@@ -175,7 +175,7 @@ VERBS = (
         summary="find what can answer prompts on this machine, and make it the default agent",
         run=setup,
         fields=("found", "chosen", "file", "written"),
-        details="Looks for Ollama, for Claude Code, Codex and OpenCode, and for keys of providers in the "
+        details="Looks for Ollama, for Claude Code, Codex and OpenCode, and for provider keys in the "
         "environment; asks no model, and sends no key anywhere. Shows what it would write and asks first. "
         f"Exits with {NOTHING} if there is nothing to set up, and with {DECLINED} if the answer is no.",
         options=(

@@ -15,7 +15,7 @@ from errands.text import plural
 def approve(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     if len(arguments.id) > 1 and arguments.wait:
-        raise Usage("only one approved task can be waited for; leave out --wait, then errands wait")
+        raise Usage("--wait is for one task; leave it out, then errands wait")
     return each_of(context, arguments.id, lambda each: _approve(context, arguments, each))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")
 SERVICE = "service"
 _COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
-# The lines of longer changes, and of files that are ours alone, are only counted: who reads hundreds?
+# Lines of longer changes, and of files that are ours alone, are only counted: nobody reads hundreds.
 MOST_LINES = 24
 OURS = "/errands/"  # below a client's hidden directory
 

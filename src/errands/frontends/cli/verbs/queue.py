@@ -50,7 +50,7 @@ def release(context: Context, arguments: Arguments) -> int:
         elif not was_held:
             context.say(f"{view.id} is not held{_what_now(view)}")
         elif view.latest.state == "pending":
-            # Asked for anew, it knows which tasks it waits for.
+            # Read again, it knows which tasks it waits for.
             context.say(f"released {view.id}: {waits_for(context.engine.get(view.id), at=now())}")
         else:
             context.say(f"released {view.id}, {view.state}  ({context.look.command('show')} {view.id})")

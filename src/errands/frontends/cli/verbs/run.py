@@ -52,7 +52,7 @@ def restart(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     ids = _restarted(context, arguments)
     if len(ids) > 1 and arguments.wait:
-        raise Usage("only one restarted task can be waited for; leave out --wait, then errands wait")
+        raise Usage("--wait is for one task; leave it out, then errands wait")
     wish = consent_of(arguments)
     return max([reply(context, arguments, context.engine.restart(each, **wish)) for each in ids], default=0)
 

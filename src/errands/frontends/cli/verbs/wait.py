@@ -71,7 +71,7 @@ def _wait(context: Context, arguments: Arguments, ids: list[str], timeout: float
 
 
 def _newest(context: Context) -> str:
-    """Return the newest task that runs, or else waits to start, or else ended: it may just have done so."""
+    """Return the newest running task, or else the newest pending one, or else the one that ended last."""
     for states in (("running", "resumed"), OPEN):
         if context.engine.list(Query(states=states, owner=context.session, limit=1, with_commands=False)):
             return newest_task(context, states, "to wait for")

@@ -59,7 +59,7 @@ VERBS = (
             option("--sessions", "list the signed-in browsers"),
             option("--sign-out ID", "sign a browser out; all: every one"),
             option("--token", "print the token for programs that use the API; they cannot approve with it"),
-            option("--service", "serve without signing in, as a service of the system does"),
+            option("--service", "serve without signing a browser in, as a system service does"),
             JSON,
         ),
         refused=dict.fromkeys(("--port", "--host", "-p"), "give HOST:PORT, as in errands web 127.0.0.1:8000"),

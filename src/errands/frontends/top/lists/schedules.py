@@ -13,7 +13,7 @@ from errands.model.states import STANDING
 from errands.ports.store import Query
 from errands.text import Look
 
-_STREAK = 20  # slots that are shown of each schedule
+_STREAK = 20  # slots shown for each schedule
 
 
 class ScheduleList:

@@ -106,7 +106,7 @@ def _covers(answer: AnswerToQuestion, view: View, mask: Mask | None) -> str:
             return (
                 f"Exactly this command in {where}, from now on, from any caller. "
                 "Every other command, and this one in another directory, still asks. "
-                "`errands audit --always` lists such approvals, `errands reject --always` takes one back."
+                "`errands audit --always` lists such approvals, `errands reject --always` withdraws one."
             )
     return ""
 

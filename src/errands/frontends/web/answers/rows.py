@@ -61,7 +61,7 @@ class Rows:
         }
 
     def more(self, view: View, *, longest: int) -> str:
-        """Return what there is to say besides the state; a page counts times itself."""
+        """Return what there is to say besides the state; a page counts time by itself."""
         said = outcome(view, LOOK, at=self._now, is_kept=True)
         return self._text(view, said.strip(), longest=longest)
 
@@ -108,7 +108,7 @@ def lanes(engine: Engine) -> dict[str, Any]:
 
 
 def daemon_facts(engine: Engine, *, is_live: bool) -> dict[str, Any]:
-    """Say whether a daemon runs and, if something waits for one, what does not happen without it."""
+    """Say whether a daemon runs; if not, and something needs it, say what does not happen."""
     return {"live": is_live, "said": {"why": NO_DAEMON if not is_live and _is_needed(engine) else ""}}
 
 

@@ -23,7 +23,7 @@ from errands.model.view import plain_value
 
 
 def _draft(call: Call, body: Any) -> Draft:
-    """Return the draft of a request. Who consents to what is ours to say, never the caller's."""
+    """Return the draft of a request. We decide who consents to what, never the caller."""
     given = {name: value for name, value in body.items() if value is not None}
     command = given.pop("command", ())
     if not command and "prompt" not in given:

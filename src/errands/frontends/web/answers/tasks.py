@@ -223,7 +223,7 @@ def clear(call: Call) -> Answer:
 
 
 def batch(call: Call) -> Answer:
-    """Do a verb to many tasks, if they are as many as the caller thinks."""
+    """Apply a verb to many tasks, if their number is what the caller expects."""
     body, engine = call.body, call.engine
     if ("ids" in body) == ("query" in body):
         raise BadValue("give either ids or query")

@@ -244,7 +244,7 @@ class Shared {
   }
 
   // Asks the person in OpenCode. Only an answer that OpenCode's events show, and that took a person's time, counts:
-  // a rule that allows everything lets the question pass without asking anybody.
+  // a rule that allows everything answers the question without asking a person.
   async ask(ctx, { command, reasons }) {
     let words = ""
     let passed = true
