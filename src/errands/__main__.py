@@ -53,7 +53,7 @@ def leave(code: int) -> NoReturn:
     if "asyncio" in sys.modules or "threading" in sys.modules:
         import gc
 
-        gc.freeze()  # else all objects are searched for garbage, which ends with the process anyway
+        gc.freeze()  # otherwise all objects are searched for garbage, which ends with the process anyway
         sys.exit(code)
     import os
 

@@ -40,7 +40,7 @@ def submit(
 
 
 def _check_typed(draft: Draft) -> None:
-    """Refuse what a script can only have written by mistake, before anything is stored."""
+    """Refuse obvious mistakes of a script before anything is stored."""
     import os
 
     if draft.key == "":

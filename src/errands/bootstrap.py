@@ -261,7 +261,7 @@ def agent_readiness(name: str, config: Config) -> str:
 
 
 def agent_candidates(environ: Mapping[str, str]) -> list[Candidate]:
-    """List the agents that this machine has the parts for."""
+    """List the agents that could be set up on this machine."""
     from errands.agents.candidates import candidates
 
     return candidates(environ)

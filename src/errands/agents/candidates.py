@@ -1,4 +1,4 @@
-"""Candidates: the agents that this machine has the parts for, found without asking any model.
+"""Candidates: the agents that could be set up on this machine, found without asking any model.
 
 A model on this machine comes first: it costs nothing, and nothing leaves the machine. Then come the programs
 that the person is logged in to, then the keys in the environment.

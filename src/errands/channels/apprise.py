@@ -20,7 +20,7 @@ from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 # Apprise only returns False; why a connection failed is in its log, at the level for debugging.
 _BROKEN = "DEBUG Socket Exception"
 _WARNING = "WARNING "
-# What a connection says that failed before anything was sent. Of any other the message may have arrived.
+# Errors of connections that failed before anything was sent; after any other the message may have arrived.
 _UNSENT = (
     "connect timeout", "failed to establish", "failed to resolve", "refused", "unreachable", "no route",
     "name or service", "getaddrinfo", "certificate", "proxy",

@@ -56,7 +56,7 @@ def user_file(environ: Mapping[str, str] = os.environ) -> str:
 def account_file() -> str:
     """Return the configuration file in the home directory that the system knows; "" if there is none.
 
-    Variables are in the hands of the caller, and pointing them elsewhere must not drop the user's own rules.
+    The caller controls the variables, and pointing them elsewhere must not drop the user's own rules.
     """
     import pwd
 

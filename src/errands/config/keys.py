@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Key:
     """What a key means and which values it takes.
 
-    `project` is False where a project cannot decide: a cloned repository must not choose the program that
-    reads commands, or what starts without approval, and the daemon serves all projects. `adds` is True where
-    every source adds to the others, so that none can take a rule away.
+    `project` is False where a project cannot decide: a cloned repository must not choose the shell, or what
+    starts without approval, and the daemon serves all projects. `adds` is True where every source adds to the
+    others, so that none can take a rule away.
     """
 
     section: str
@@ -72,7 +72,7 @@ def _key(
 
 
 KEYS = tuple(_keys())
-LANE = "how many runs of that lane run at a time; any name makes a lane, 0 holds its tasks back"
+LANE = "how many runs of that lane run at a time; any name makes a lane, 0 starts nothing"
 
 # Variables with our prefix that are not keys: what a task gets, and where things are.
 VARIABLES: Mapping[str, str] = {

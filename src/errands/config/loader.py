@@ -106,7 +106,7 @@ class Loader:
                     self.value(path, section, name, raw, project=project)
 
     def launches(self) -> None:
-        """Find the values with which no task could start or report, although each looks right."""
+        """Find values that look right, but with which no task could start or report."""
         from errands.config.channels import READY
         from errands.judge.rules import read_rules
         from errands.model.schedule.zone import zone_named
@@ -173,7 +173,7 @@ class Loader:
         path = f"{section}.{name}"
         check = {"agents": wrong, "channels": wrong_channel, "webhooks": wrong_webhook}[section]
         if project:
-            # They name programs to start, places to send output and conversations to, and whom to believe.
+            # They name programs to start, places to send output and conversations to, and whom to trust.
             found = [("", f"a project cannot decide this; set it in your own file, {self.user}")]
         elif not isinstance(settings, dict):
             found = [("", f"is a {section.removesuffix('s')}; write [{path}] and its settings below")]
@@ -208,7 +208,7 @@ class Loader:
 
 
 def _shell_trouble(shell: str | None) -> str:
-    """Return why a program cannot read commands, empty if it can: it is asked to."""
+    """Return why a program cannot read commands, empty if it can, by trying it."""
     if shell is None:
         return ""
     import subprocess

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Durability = Literal["normal", "full"]
     Unattended = Literal["wait", "refuse"]
 
-# What lines are read by: bash if there is one, because that is what people type into.
+# The shell: bash if there is one, because that is what people type into.
 _BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash")
 SHELL = next((path for path in _BASHES if os.access(path, os.X_OK)), "/bin/sh")
 

@@ -49,7 +49,7 @@ def text(description: str = "", *, longest: int = LONGEST, **more: Any) -> Schem
 
 
 def task_id(description: str = "") -> Schema:
-    """An id has no bound: whatever cannot be one is simply not found."""
+    """An id has no length limit: one that cannot exist is simply not found."""
     return schemas.words(description)
 
 

@@ -65,7 +65,7 @@ def page(content: bytes, longest: int) -> bytes:
 def paged(piece: Piece, longest: int, *, is_live: bool) -> tuple[bytes, int]:
     """Return a page of an output, and where the next one begins: always further on, if there is anything."""
     is_last = not is_live and len(piece.content) < longest
-    # Half a character that bytes are missing after is never going to be whole.
+    # Half a character before missing bytes will never be complete.
     content = piece.content if is_last else page(piece.content, longest) or piece.content
     return content, piece.next_offset - (len(piece.content) - len(content))
 

@@ -104,7 +104,7 @@ class ToolContext:
         return _accepted(view)
 
     async def _taken(self, view: View) -> View:
-        """Return a task that was not declined; of one for another host, once that has begun it, or asks."""
+        """Return a task that was not declined; one for another host, once that has begun it or asks."""
         return _accepted(await self.started(view) if view.host else view)
 
     def options(self, **more: Any) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class ToolContext:
         return view
 
     async def cancel(self, *views: View) -> list[View]:
-        """Cancel tasks and wait until their processes are gone, of which their session is told no more."""
+        """Cancel tasks and wait until their processes are gone; their session is not notified of that."""
         awaited = {view.id: view.latest.id for view in views if view.is_live and self._is_notified(view)}
         for run in awaited.values():
             await self.engine.expect(run)

@@ -77,7 +77,7 @@ def chosen_scope(*, task: bool, always: bool) -> Scope:
 
 
 def scope_of(task: Task, scope: Scope) -> Scope:
-    """Return what a yes to a task covers: that to a schedule, or to what an agent may do, is for the task."""
+    """Return what a yes covers: the whole task, if it is a schedule or gives its agent permissions."""
     if isinstance(task.action, Prompt) and task.action.has_grants:
         return "task"
     return "task" if scope == "once" and recurring(task.trigger) is not None else scope
@@ -173,7 +173,7 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
 
     facts: tuple[object, ...]
     if isinstance(action, Prompt):
-        # What came later is left out where it is empty, so that older questions keep their digest.
+        # Newer fields are left out where they are empty, so that older questions keep their digest.
         later = [name for name in ("watch", "allow", "allow_tools", "host") if not getattr(action, name)]
         left_out = ("environment", "read_only", "cwd_is_named", *later)
         facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name not in left_out)

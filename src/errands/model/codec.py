@@ -106,7 +106,7 @@ class JsonCodec(_Of[T]):
 
     @property
     def shape(self) -> Shape:
-        """How a field that is such a record is written in another one."""
+        """How such a record is written as a field of another one."""
         return Shape(self.encode, self.decode)
 
     def encode(self, thing: T) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class JsonCodec(_Of[T]):
         }
 
     def decode(self, values: Mapping[str, Any], **others: Any) -> T:
-        """Make a record of plain values and of the fields that were left out."""
+        """Make a record from plain values and the fields that were left out."""
         decoded = {**values, **others}
         for name, shape in self._table().items():
             if shape.read is None or name not in decoded:
@@ -143,9 +143,9 @@ class JsonCodec(_Of[T]):
 class RowCodec(_Of[T]):
     """Records as rows: a column for each field, named after it.
 
-    `columns` names the columns of a field where they are others: an expression, or several columns, which
-    are read together. `given` are fields that are handed over beside the row; `unread` keep their default.
-    `derived` are columns that are written from another attribute, with the function that converts it.
+    `columns` replaces the column of a field by an expression, or by several columns that are read together.
+    `given` fields are passed in beside the row; `unread` ones keep their default. `derived` columns are
+    written from another attribute, converted by a function.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class RowCodec(_Of[T]):
         self._cls = cls
         self._given = tuple(given)
         each: list[str] = []
-        self._names: list[str] = []  # of the columns: that of the field, and of each further column of it
+        self._names: list[str] = []  # of the columns, several for some fields
         self._read: list[tuple[str, list[str], Callable[..., Any], bool]] = []
         self._written: list[tuple[str, tuple[str, ...], Callable[[Any], Any] | None]] = []
         for name in fields(cls):
@@ -189,7 +189,7 @@ class RowCodec(_Of[T]):
         return self._names.index(name)
 
     def read(self, row: Sequence[Any], *given: Any) -> T:
-        """Make a record of a row and of the fields that are handed over, in the order of `given`."""
+        """Make a record from a row and the other fields, in the order of `given`."""
         values = dict(zip(self._names, row, strict=True))
         for name, further, read, skips_none in self._read:
             value = values[name]

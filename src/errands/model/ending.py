@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Begins what is said about a run that failed at a wall of its sandbox, after its exit code.
 AT_WALL = "; it seems "
-OUT_OF_TOUCH = "its host lost touch with the fleet, which could have given it to another"
+OUT_OF_TOUCH = "its host lost touch with the fleet, which may have given it to another host"
 
 
 @record
@@ -37,7 +37,7 @@ class Killed:
 
 @record
 class Cancelled:
-    """A person or program asked for the end, whatever the processes made of it."""
+    """A person or program asked for the end, however the processes reacted."""
 
 
 @record
@@ -65,7 +65,7 @@ class Lost:
 
 @record
 class Interrupted:
-    """The machine restarted meanwhile."""
+    """The machine restarted during the run."""
 
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 @record
 class Ending:
-    """The facts as they were reported; a task can write into its own record, so they may contradict."""
+    """The facts as reported; a task can write into its own record, so they may contradict each other."""
 
     code: int | None = None
     signal: int | None = None

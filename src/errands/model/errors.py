@@ -32,7 +32,7 @@ class BadValue(ErrandsError):
 
 
 def missing_extra(what: str, extra: str, error: ModuleNotFoundError) -> Exception:
-    """Return the error for an extra that is not installed; one about a module of our own stays what it is."""
+    """Return the error for an extra that is not installed; one about our own module stays as it is."""
     package = (error.name or "").partition(".")[0]
     if package == "errands":
         return error
@@ -110,7 +110,7 @@ class NoInput(ErrandsError):
 
 
 class NotListening(NoInput):
-    """The run has not ended: it takes no input at all, or only just started and takes none yet."""
+    """The run takes no input at all, or none yet because it has just started."""
 
 
 class StoreError(ErrandsError):

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from typing import Literal
 
     OnIdle = Literal["stop", "report"]
-    # What becomes of a run whose host is lost: it has failed, or another host starts it again.
+    # What becomes of a run whose host is lost: it fails, or another host starts it again.
     OnLoss = Literal["lost", "again"]
 
 ON_IDLE: tuple[OnIdle, ...] = ("stop", "report")
 ON_LOSS: tuple[OnLoss, ...] = ("lost", "again")
-UNLIMITED = timedelta.max  # asked for: no limit, although the configuration has one
+UNLIMITED = timedelta.max  # explicitly no limit, whatever the configuration says
 SMALLEST_OUTPUT = 4096  # bytes of output that can be kept
 SMALLEST_MEMORY = 1 << 20  # bytes: no program runs with less
 # The width of a lane that only a submitter's configuration knows: its runs must not wait forever.

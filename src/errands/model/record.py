@@ -27,7 +27,7 @@ else:
             for name, value in cls.__dict__.items()
             if name not in defaults and name not in ("__dict__", "__weakref__")
         }
-        # Instances are filled as `open`, whose fields can be set, and then become records, whose cannot.
+        # Instances are filled as `open`, whose fields can be set, and then become records.
         open_ = type(cls.__name__, cls.__bases__, {"__slots__": names})
         body["__slots__"] = ()
         body["__new__"] = _constructor(open_, names, defaults)
@@ -61,7 +61,7 @@ _OFTEN = 16
 
 
 def _constructor(open_: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Any:
-    """Return a `__new__` that is free to make, and replaces itself by a compiled one when used often."""
+    """Return a `__new__` that is free to make, and replaces itself with a compiled one if used often."""
     made, known = 0, set(names)
 
     def construct(cls: Any, **values: Any) -> Any:

@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.states import Failure
 
-# Failures of a one-shot task that another run may not have. A command that cannot be started, a limit and a
-# budget would only be hit again.
+# Failures of a one-shot task that a retry may cure: what cannot be started, or breaks a limit or a budget,
+# would only fail again.
 RETRIED: tuple[Failure, ...] = ("exit", "signal", "timeout", "idle", "agent", "lost", "interrupted")
 _MOST_DOUBLINGS = 16
 

@@ -43,9 +43,9 @@ class Judgement:
     """The verdict on everything one task would run.
 
     `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are
-    the files whose content decides what happens, so it is part of an approval's digest. `does_more` than read
-    what runs the project's tests or is allowed by a rule, so it cannot be held to reading. `uncovered` says
-    what would run besides, whose content an approval does not cover. `is_outward` if it changes something on
+    the files whose content decides what happens, so it is part of an approval's digest. `does_more` is set if
+    it may do more than read, because it runs the project's tests or a rule allows it. `uncovered` names what
+    else would run although an approval does not cover its content. `is_outward` if it changes something on
     another host, or writes outside of the project.
     """
 

@@ -1,8 +1,8 @@
 """An agent backend: it answers prompts.
 
-The process of one run uses a backend, and nothing that matters lives in that process: the backend keeps the
-conversation, or the store behind `AgentContext` does. So the process can be killed at any moment and another
-one continues. A session is known by the name that its backend gave it.
+The process of one run uses a backend, and keeps nothing that matters: the conversation is in the backend, or
+in the store behind `AgentContext`. So the process can be killed at any moment, and another one continues. A
+session is known by the name that its backend gave it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Spec:
 
 @record
 class SoughtSession:
-    """A session that is looked for before a prompt is sent to it."""
+    """A session that is looked up before a prompt is sent to it."""
 
     agent: str
     name: str
@@ -131,7 +131,7 @@ class SoughtSession:
 class Activity:
     """One thing an agent did: it called a tool, a tool ended, it said something, it used tokens.
 
-    The `text` of a tool is what it was given, that of its end what it gave. A `piece` is part of a text that
+    The `text` of a tool call has its arguments, that of its end the result. A `piece` is part of a text that
     is still being generated, if `spec.streams`; the whole follows as `text`.
     """
 

@@ -79,7 +79,7 @@ def folder(home: str) -> str:
 
 
 def keep(place: str, bridge: Bridge) -> None:
-    """Write the note about a bridge, in one step; notes about processes that are gone give way to it."""
+    """Write the note about a bridge, in one step; notes about processes that are gone make room for it."""
     os.makedirs(place, mode=0o700, exist_ok=True)
     for path, other in _notes(place):
         if other.data == bridge.data and not other.is_alive:
@@ -125,7 +125,7 @@ def release(place: str, session: str, handle: int) -> None:
 
 
 def holder(place: str, session: str) -> str | None:
-    """Return the run that holds a session, if there is one; the text is empty if it has just begun."""
+    """Return the run that holds a session, if any; the text is empty if it has only just begun."""
     try:
         handle = os.open(_held(place, session), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -56,7 +56,7 @@ class Home:
     session_cleanup = _Name("dropping")
     spans = _Name("spans")  # the cursor of the exporter: which runs have been exported
     chat = _Name("chat")  # the folder of the chats: which was the last, and what each has shown
-    looked = _Name("looked")  # has the time when a person last said that they have seen what failed
+    looked = _Name("looked")  # has the time when a person last marked failures as seen
     mcp = _Name("mcp")  # the folder of the MCP server: its secrets, and calls that became tasks
     metrics = _Name("metrics")  # the folder of the metrics server, with its token
     web = _Name("web")  # of the web server: its lock, its token, one-time codes and signed-in browsers
@@ -72,11 +72,11 @@ class Home:
 
     @property
     def scratch(self) -> str:
-        """The folder of the directories that what may only read can write to."""
+        """The folder of the scratch directories, all that read-only commands may write to."""
         return os.path.dirname(scratch_of(self.run(""), 0))
 
     def discord(self, channel: str) -> str:
-        """The file that says up to which message a Discord bot has handed on what people wrote."""
+        """The file with the last message of each channel that a Discord bot has passed on."""
         return f"{self.path}/discord/{channel}"
 
     def agent(self, name: str) -> str:
@@ -145,19 +145,19 @@ def is_locked(path: str) -> bool:
 
 
 def boottime() -> float:
-    """Return the seconds since the machine started, those that it was suspended for included."""
+    """Return the seconds since the machine started, including those it was suspended for."""
     import time
 
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def write_fuse(path: str, deadline: float) -> None:
-    """Write until when runs of the fleet may go on, on the clock of `boottime`, in one step."""
+    """Write until when runs of the fleet may continue, on the clock of `boottime`, in one step."""
     replace_file(path, b"%.3f\n" % deadline)
 
 
 def read_fuse(path: str) -> float | None:
-    """Return until when runs of the fleet may go on; None if that is not known."""
+    """Return until when runs of the fleet may continue; None if that is not known."""
     try:
         file = open_file(path)
     except OSError:

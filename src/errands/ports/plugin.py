@@ -40,7 +40,7 @@ def find(
 ) -> Any:
     """Load the class with this name; raise `error` if there is none, or if what it needs is not installed.
 
-    `noun` says what the name stands for, `user` what cannot work without it; `extras` are ours to install.
+    `noun` says what the name stands for, `user` what cannot work without it; `extras` are our own extras.
     """
     try:
         if name in built_in:

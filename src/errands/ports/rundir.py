@@ -293,7 +293,7 @@ def last_output(directory: str) -> float | None:
 
 
 def write_progress(directory: str, text: bytes) -> None:
-    """Replace the progress that is shown, unless the disk is full."""
+    """Replace the shown progress, unless the disk is full."""
     try:
         replace_file(f"{directory}/{PROGRESS}", text + b"\n")
     except OSError:
@@ -388,5 +388,5 @@ def is_paused(directory: str) -> bool:
 
 
 def scratch_of(run_directory: str, shim: int) -> str:
-    """Return the directory that runs which may only read can write to, one per shim."""
+    """Return the scratch directory of read-only runs, one per shim."""
     return f"{os.path.dirname(os.path.dirname(run_directory))}/scratch/{shim}"

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
         def start(self, launch: Launch) -> None:
             """Start a run; its `Ended` follows, or `Refused` when its record exists already.
 
-            Before the end of a run that is not over in a moment there is a `Started`.
+            Unless the run is over in a moment, a `Started` comes first.
             """
 
         def stop(self, run_id: str, *, grace: float) -> None:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
 
         def pause(self, run_id: str, *, wanted: bool) -> bool:
-            """Stop all processes of a run until they are to continue; its time-outs stand still meanwhile.
+            """Stop all processes of a run until they are to continue; meanwhile its time-outs stand still.
 
-            Asking twice does no harm. False means that the run's shim, an older one, cannot do it.
+            Idempotent. False means that the run's shim is too old to do it.
             """
 
         def recover(self, run_id: str, *, attempt: int) -> Found:
@@ -83,10 +83,10 @@ class Launch:
 
     `base` is the environment of the caller, which many runs share; `env` is added to it. A run that
     `may_wait` notes in the file `held` how long it waited for others, which does not count towards time-outs.
-    One that is `read_only` is kept from writing and connecting by the kernel, where it can do that.
-    One that `may_be_warm` may be forked from a process that has loaded its library, if that changes nothing.
-    One with a `fuse`, a file, ends by itself once the deadline in it has passed, or cannot be read.
-    One with a `host` has no process here: another host carries it out.
+    Where it can, the kernel keeps a `read_only` run from writing and connecting. One that `may_be_warm` may
+    be forked from a process that has loaded its library, if that changes nothing. One with a `fuse`, a file,
+    ends by itself once the deadline in it has passed, or cannot be read. One with a `host` has no process
+    here: another host carries it out.
     """
 
     run_id: str

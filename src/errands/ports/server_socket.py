@@ -32,14 +32,13 @@ def address(text: str, default: tuple[str, int]) -> tuple[str, int]:
 
 
 def host_names(host: str, port: int, *, default_port: int = 80) -> list[str]:
-    """Return what a request may call this server; other names are those of a page that pretends to be it."""
+    """Return what a request may call this server; any other name belongs to a page that pretends to be it."""
     names = LOOPBACK if host in LOOPBACK else (host,)
     shown = [f"[{each}]" if ":" in each else each for each in names]
     return [f"{each}:{port}" for each in shown] + (shown if port == default_port else [])
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on a socket whose protocol is given.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -41,7 +41,7 @@ class Observation:
 
 @record
 class WatchedCommand:
-    """A command to run and look at; with a `scratch` directory it is kept from writing anywhere else."""
+    """A command to run and look at; with a `scratch` directory it cannot write anywhere else."""
 
     argv: tuple[str, ...]
     cwd: str

@@ -3,7 +3,7 @@
 The watcher only says that it is time to scan. Changes are found by comparison with the last scan, so none is
 missed, however many there are and whether or not the listener was running. A change while the task itself
 runs counts as its own. A harmless task gets the benefit of the doubt, but not twice in a row: it sees what a
-person saved meanwhile, and can never keep itself going.
+person saved meanwhile, and can never trigger itself forever.
 """
 
 from __future__ import annotations

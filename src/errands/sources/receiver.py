@@ -1,9 +1,9 @@
 """The receiver of webhook deliveries, and the checks they must pass before anything reads them.
 
 In this order: a short and quick head, a known name, something that may be a signature, the size, the
-signature, the age, the rate. Only then is a delivery passed on, and acknowledged once it is stored. What is
-not signed uses up nothing that a signed delivery needs: neither its rate nor its connection. All webhooks of
-a process share one receiver per address.
+signature, the age, the rate. Only then is a delivery passed on, and acknowledged once it is stored. Unsigned
+requests use up nothing that a signed delivery needs: neither its rate nor its connection. All webhooks of a
+process share one receiver per address.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def proved(
         given = headers.get("x-hub-signature-256", "").encode("latin-1")
         if not hmac.compare_digest(given, f"sha256={mark}".encode()):
             raise Rejection(401, "the signature is wrong")
-        # The id is not signed, but the content is: a copy is recognised by that.
+        # The id is not signed, but the content is, so a copy is recognised by that.
         return IncomingRequest(key=f"github {mark}", event=headers.get("x-github-event", ""), content=content)
     name, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not name or len(name) > 200 or not name.isprintable() or not at.isdecimal() or len(at) > 15:

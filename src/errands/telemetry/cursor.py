@@ -1,7 +1,7 @@
 """The cursor: which runs have been exported.
 
-Those are all runs up to a place, except the open ones that had not ended yet; so it stays short. It advances
-after the collector accepted the spans: a span that is exported twice has the same id both times.
+These are all runs up to a place, except those that had not ended yet, so it stays short. It advances after
+the collector accepted the spans: a span that is exported twice has the same id both times.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def test_what_can_run_is_accepted(changes: dict[str, Any]) -> None:
         ({"input": "file"}, "none, pipe, pty"),
         ({"on_idle": "wait"}, "stop, report"),
         ({"host": "gpu", "on_loss": "retry"}, "lost, again"),
-        ({"host": "gpu", "command": "echo \udcff"}, "is not UTF-8, and only such text reaches another host"),
+        ({"host": "gpu", "command": "echo \udcff"}, "is not UTF-8, and other hosts accept only that"),
         ({"host": "gpu", "lastly": (("cat", "\udcff"),)}, "leave out host"),
         ({"host": "gpu", "env": {"A": "\udcff"}}, "leave out host"),
         ({"host": "gpu", "cwd": "/tmp/\udcff"}, "leave out host"),

@@ -77,7 +77,7 @@ def test_a_value_in_a_shell_line_is_text_and_never_code(place: str, value: str) 
     ],
 )
 def test_a_place_where_a_value_could_become_code_is_refused(line: str) -> None:
-    with pytest.raises(BadValue, match="could take its value for code"):
+    with pytest.raises(BadValue, match="could run its value as code"):
         parameters(Draft(command=line))
 
 

@@ -72,8 +72,8 @@ class Acp:
         pieces = _newest_states(SessionLog(context, session, copied).entries)
         spec = context.spec
         connection = await self._child.connection(spec.cwd)
-        # The agent would copy all of it: a history too long for a fork, or with more than was asked for,
-        # is repeated to a new session.
+        # The agent would copy all of it: a history that is too long for a fork, or has more than was asked
+        # for, is repeated to a new session instead.
         if self._child.sessions.fork is not None and fits(pieces) and not later:
             _check(spec)
             try:
@@ -137,7 +137,7 @@ class Acp:
                 await connection.close_session(session_id=live)
 
     def knows(self, session: str, lines: Sequence[str], cwd: str) -> bool:
-        """Return whether the agent still has a session, of which `lines` are stored; silence is not a no."""
+        """Return whether the agent still has a session, of which `lines` are stored; True if it is silent."""
         with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
             return pool.submit(asyncio.run, self._knows(session, lines, cwd)).result()
 
@@ -349,7 +349,7 @@ def _newest_states(entries: Sequence[Mapping[str, Any]]) -> list[Piece]:
 
 
 def _system(context: AgentContext) -> list[Mapping[str, Any]]:
-    """Return what the agent has to know first: the protocol has no message of the system."""
+    """Return what the agent has to know first: the protocol has no system message."""
     return [_post(context.spec.system)] if context.spec.system else []
 
 

@@ -75,7 +75,7 @@ def _missing(error: Exception) -> str:
 
 
 def absence(model: Model, error: BaseException | None) -> str:
-    """Explain what to do when a model's server, or the model on it, is missing; empty if that is not why."""
+    """Explain what to do if a model's server, or the model on it, is missing; empty if neither is."""
     is_ollama, place = model.system == "ollama", (model.base_url or "").rstrip("/")
     if is_ollama and isinstance(error, ModelHTTPError) and error.status_code == 404:
         name = model.model_name
@@ -110,5 +110,5 @@ def has_provider(name: str) -> bool:
     except ValueError:
         return False
     except ImportError:
-        pass  # a provider whose library is missing, which is said when it is made
+        pass  # a provider whose library is missing, which creating it reports
     return True

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# These need no approval: they change nothing, or ask by themselves. Every other tool asks.
+# These need no approval: they change nothing, or ask for it themselves. Every other tool asks.
 FREE = frozenset({"command", "read_file", "list_files", "search_files", "memory_set", "memory_get"})
 _PREFIX = "mcp_"  # so that no tool of a server has the name of one of ours
 _TROUBLE = (OSError, ValueError, sqlite3.Error)  # ValueError: an impossible path

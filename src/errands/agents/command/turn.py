@@ -64,7 +64,7 @@ class Turn:
                 self._result = said
 
     def _check_agent(self, names: Sequence[str]) -> None:
-        """Refuse an agent that Claude Code does not have: it would answer as another, without a word."""
+        """Refuse an agent that Claude Code does not have: it would silently answer as another."""
         if self._agent and self._agent not in names:
             raise AgentError(f"Claude Code has no agent {self._agent!r}; it has {', '.join(names)}")
 

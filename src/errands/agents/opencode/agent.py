@@ -179,7 +179,7 @@ class OpenCode:
             self._host = host
 
     async def _anywhere(self, act: Callable[[], Awaitable[T]]) -> T:
-        """Do something before the prompt, again if the caller's OpenCode is gone meanwhile."""
+        """Do something before the prompt; repeat it if the caller's OpenCode goes away meanwhile."""
         try:
             return await act()
         except AgentUnavailable:
@@ -286,7 +286,7 @@ class OpenCode:
         # A call and its result are one part of one message, so no cut can separate them.
         kept = newest(messages, size=_size, calls=lambda _: (), results=lambda _: ())
         begin = len(messages) - len(kept)
-        # Some models want a user message first; an answer without its question says little, anyway.
+        # Some models want a user message first, and an answer without its question says little anyway.
         starts = [place for place in range(begin, len(messages)) if messages[place]["info"]["role"] == "user"]
         for message in messages[: starts[0] if begin and starts else begin]:
             await self._server.remove(session, message["info"]["id"])
@@ -318,14 +318,14 @@ class OpenCode:
 
 
 async def _is_in_one_of(servers: list[Server], session: str) -> bool:
-    """Return whether a server has a session; only if every one says no, it is gone."""
+    """Return whether a server has a session; it is gone only if every server says no."""
     for server in servers:
         try:
             await server.session(session)
         except SessionGone:
             continue
         except AgentError:
-            pass  # no answer is not a no
+            pass  # without an answer, assume that it has
         return True
     return False
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MARK = "ERRANDS_OPENCODE"  # makes our plugin do nothing in a server that we start
 STARTING = 60.0  # seconds for a server to listen
 WAITING = 120.0  # seconds for its first reply: without a network, OpenCode tries to install a package first
-HOLDING = 10.0  # seconds to begin to hold a session: who asks whether it is held locks it for a moment
+HOLDING = 10.0  # seconds to start holding a session: checking whether it is held locks it for a moment
 LEAVING = 5.0  # seconds in which an OpenCode that aborts its sessions closes its bridge, if it is leaving
 ENDING = 60.0  # seconds until it has ended then
 
@@ -75,7 +75,7 @@ class Host:
         return await self._start(bridge.program)
 
     async def hold(self, session: str, run: str) -> None:
-        """Keep prompts of other processes away from a session that the headless server works on."""
+        """Keep other processes' prompts away from a session that the headless server works on."""
         deadline = time.monotonic() + HOLDING
         while self._headless is not None and session not in self._held:
             handle = bridges.hold(self._notes, session, run)

@@ -176,7 +176,7 @@ class Turn:
             self._seen, self._moved = seen, time.monotonic()
 
     async def _check(self, state: Mapping[str, Any], answers: Sequence[Message]) -> None:
-        """Give up on a model that is away, silent or broken: OpenCode itself would retry forever."""
+        """Give up on a model that is unreachable, silent or broken: OpenCode itself would retry forever."""
         trouble = ""
         if state.get("type") == "retry" and state.get("attempt", 0) > self._server.retries:
             trouble = str(state.get("message"))

@@ -1,4 +1,4 @@
-"""A candidate: an agent that could be set up, because the machine has the parts for it."""
+"""A candidate: an agent that can be set up, because this machine has what it needs."""
 
 from __future__ import annotations
 

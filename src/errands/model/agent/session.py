@@ -71,12 +71,12 @@ class Exchange:
 
 
 def remote_session(host: str, task_id: str) -> str:
-    """Return the name of a session that another host has, as the session of its task there."""
+    """Name a session on another host after its task there."""
     return f"{REMOTE}{host}:{task_id}"
 
 
 def remote_place(name: str) -> tuple[str, str] | None:
-    """Return the host that has a session, and its task there; None for a session of this host."""
+    """Return the host of a session and its task there; None for a session on this host."""
     if not name.startswith(REMOTE):
         return None
     host, _, task_id = name.removeprefix(REMOTE).rpartition(":")
@@ -84,22 +84,22 @@ def remote_place(name: str) -> tuple[str, str] | None:
 
 
 def conversation_in(address: Address) -> str:
-    """Return the name of the conversation that people have with an agent in a channel, of Discord say."""
+    """Return the name of the conversation with an agent in a channel, such as one of Discord."""
     return f"{CHAT}{address.channel}-{address.target}"
 
 
 def reaches(address: Address, place: str) -> bool:
-    """Return whether what is reported to an address is read in a session, or on a terminal."""
+    """Return whether notices to an address are read in a session or on a terminal."""
     return place in (address.target, conversation_in(address))
 
 
 def message_batch(session: str, message: str) -> str:
-    """Return the name of the batch of what one message of a conversation launches."""
+    """Name the batch of the tasks that one message of a conversation starts."""
     return f"{session}:{message}"
 
 
 def is_message_batch(batch: str, session: str) -> bool:
-    """Return whether a batch is that of one message in a session, whose name says nothing to people."""
+    """Return whether a batch belongs to one message of a session; its name means nothing to people."""
     return ":" in session and batch.startswith(message_batch(session, ""))
 
 

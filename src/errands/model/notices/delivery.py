@@ -15,8 +15,8 @@ from errands.model.record import record
 from errands.model.states import SIGNS
 from errands.model.text.answers import ANSWERS, NO, ONCE
 from errands.model.text.duration import spoken
-from errands.model.text.json_text import plain_text
 from errands.model.text.ids import is_task_id
+from errands.model.text.json_text import plain_text
 from errands.model.text.sanitise import fence, line
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ NO_CONSENT = (
     "no question and approves nothing."
 )
 _TOKEN = "errands"
-# Answers in the ids of buttons, where they are not called by their names.
+# The answers whose buttons have other ids than their names.
 _WORDS = {"once": "approve", "no": "reject"}
 # Reactions: the narrowest yes, and the no. Buttons offer every answer.
 YES_SIGN, NO_SIGN = "✅", "❌"

@@ -22,7 +22,7 @@ FIRST = LONGEST // 4  # bytes of them for the beginning of an output
 
 @record
 class Hints:
-    """How the reader of a notice gets at a task, `ID`: a person in a shell unless another reader is known."""
+    """How the reader of a notice reaches the task `ID`; by default, a person in a shell."""
 
     show: str = "errands show ID"
     logs: str = "errands logs ID"

@@ -126,13 +126,13 @@ def _check_host(draft: Draft, spell: Spell) -> None:
         words += variable
     if wrong := [each for each in words if utf8(each) != each]:
         raise BadValue(
-            f"{wrong[0][:80]!r} is not UTF-8, and only such text reaches another host; change it, "
+            f"{wrong[0][:80]!r} is not UTF-8, and other hosts accept only that; change it, "
             f"or leave out {spell('host')}"
         )
 
 
 def _at(draft: Draft, now: datetime, spell: Spell) -> Draft:
-    """Read when to start: on the clock of the zone that is named, or of this machine."""
+    """Read when to start, by the clock of the named zone or of this machine."""
     at: Any = draft.at
     if isinstance(at, str) or (at.tzinfo is None and draft.zone is not None):
         from errands.model.schedule.zone import zone_named

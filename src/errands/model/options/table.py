@@ -53,7 +53,7 @@ _MOMENT = timedelta(milliseconds=1)
 
 @record
 class TaskOption:
-    """One option of a task; without flags it exists in Python alone.
+    """One option of a task; without flags it exists only in Python.
 
     `kind` is the kind of task it applies to, "" for both. `needs` are options of which one must be given too,
     `excludes` those that must not.
@@ -176,8 +176,8 @@ OPTIONS = (
                 ("--stdin", "pipe", "keep its input open for errands send; with --wait it reads yours"),
                 ("--pty", "pty", "run it in a pseudo-terminal, with input as for --stdin"),
             )),
-    _option("sandbox", "choice", "", "what the command is kept away from", choices=WALLS, kind="shell",
-            default="none",
+    _option("sandbox", "choice", "", "what the command cannot reach: other files, or also the network",
+            choices=WALLS, kind="shell", default="none",
             switches=(
                 ("--sandbox", "files",
                  "let it write only to its project and see no secrets (needs bubblewrap)"),

@@ -2,7 +2,7 @@
 
 A parameter is written `{{name}}` or `{{name=default}}` in a command, the directory, the description, the
 environment or the event it waits for. In a command that a shell reads the value is quoted, so it stays text
-whatever it contains; a place where that cannot be promised is refused.
+whatever it contains; a place where that is not certain is refused.
 """
 
 from __future__ import annotations
@@ -120,11 +120,11 @@ def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
 
 
 def _as_text(value: str, name: str, before: str) -> str:
-    """Quote a value for the place in a shell line that follows `before`."""
+    """Quote a value for its place in a shell line, right after `before`."""
     quote = _open_quote(before)
     if quote is None:
         raise BadValue(
-            f"{{{{{name}}}}} is where a shell could take its value for code; "
+            f"{{{{{name}}}}} is where a shell could run its value as code; "
             "write it outside of comments, here-documents, backquotes, arithmetic and nested quotes"
         )
     return f"{quote}{quoted(value)}{quote}"

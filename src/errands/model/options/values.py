@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def value_of(option: TaskOption, value: Any, label: str) -> Any:
     """Return the value as a draft holds it, the same object if nothing has to change.
 
-    `label` is what the caller calls the option. A time given as text stays text: to read it takes a clock.
+    `label` is what the caller calls the option. A time given as text stays text, because reading it takes a
+    clock.
     """
     try:
         return _READERS[option.type](option, value)
@@ -143,7 +144,7 @@ def _unlimited(option: TaskOption, text: str) -> int | None:
 
 
 def _typed_limit(option: TaskOption, number: int) -> int:
-    # In Python 0 means no limit; who types 0 may mean it literally.
+    # In Python 0 means no limit; a person who types 0 may mean it literally.
     if option.unlimited and number == 0:
         raise _ValueRefused("cannot be 0; write none for no limit")
     return number

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from errands.model.trigger import Schedule
 
-_TRIES = 400  # windows of active hours without a slot after which there will be none
+_TRIES = 400  # windows of active hours to search for a slot
 
 
 def slots(schedule: Schedule, *, after: datetime) -> Iterator[datetime]:

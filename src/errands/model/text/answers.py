@@ -1,4 +1,4 @@
-"""Answers: what a person can say to a question, in the same words in every frontend.
+"""Answers: how a person can answer a question, in the same words in every frontend.
 
 A yes counts once, for the rest of a task, or always; which of them a question offers is decided in
 `engine/approval/answers.py`.

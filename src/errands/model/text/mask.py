@@ -46,7 +46,7 @@ class Mask:
         self.values.update(_values(environment))
 
     def text(self, text: str, *, before: str = "", after: str = "") -> str:
-        """Mask a text; what stands around it shows which secrets it has only a part of, and is left out."""
+        """Mask a text; the text around it, which is left out, completes secrets that its edges cut."""
         if after and not self._has_lines(after):
             after = after.partition("\n")[0]
         stream = self.stream(before=before, longest=len(text))
@@ -58,9 +58,9 @@ class Mask:
         return self.text(text, before=visible(before), after=visible(after))
 
     def stream(self, *, before: str = "", longest: int | None = None) -> Stream:
-        """Return a masker for text that comes in pieces; `before` stands before it, and is left out.
+        """Return a masker for text that arrives in pieces; `before` precedes it, and is left out.
 
-        Only the first `longest` characters are returned; those behind them only show what a secret is.
+        Only the first `longest` characters are returned; the rest only helps to recognise secrets.
         """
         if before and not self._has_lines(before):
             before = before.rpartition("\n")[2]

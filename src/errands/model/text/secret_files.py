@@ -172,7 +172,7 @@ _STAGE = r"([._-](prod\w*|dev\w*|stag\w*|live|local|enc|dec))*"
 _NAMED = regex(
     rf"(?!(.*[._-])?(sealed|external|reset|forgot\w*|change|update|rotate|create)[._-])"
     rf"((.*[._ -])?{_SECRET}{_STAGE}{_DATA}|{_SECRET}\.(sh|bash|zsh|fish|env)|\w+(credentials|creds){_DATA}"
-    # A single token, and not the tokens of a design.
+    # A single token, not design tokens.
     r"|.*[._-](?<!csrf.)token(\.(txt|pkl|dat|ya?ml))?|.*(?<!public)(?<!pub)[._-]key"
     r"|(.*[._ -])?(api|access|auth|refresh|bot|slack|git(hub|lab)|gh|npm|pypi|vault|bearer|session|deploy"
     r"|discord|telegram|jwt)[_-]?tokens?(\.(txt|json|db))?"

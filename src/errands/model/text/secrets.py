@@ -119,7 +119,7 @@ LABELLED = (
     ("private key", ("private key",), r"private key(?: block)?-----", r"(?:\\[nr])+[A-Za-z0-9+/=\\]{16,}"),
 )
 
-# What in its name marks a variable as a credential.
+# The parts of a variable's name that mark it as a credential.
 SHORTEST_VALUE = 8
 _TELLING_PARTS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "PRIVATEKEY")
 _TELLING_WORDS = frozenset(("AUTH", "COOKIE", "DSN", "KEY", "PASS", "PAT", "PWD"))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             """
 
         async def close(self) -> None:
-            """Let go of all connections; the lease and the runs of this host stay as they are."""
+            """Close all connections; the lease and the runs of this host stay as they are."""
 
         # Hosts
 
@@ -69,10 +69,10 @@ if TYPE_CHECKING:
             """List the lanes that have a limit over the whole fleet, or runs that are not over, by name."""
 
         async def reap(self) -> int:
-            """Give up hosts whose lease has been over for a while, if that is safe; return how many.
+            """Give up hosts whose lease expired a while ago, if that is safe; return how many.
 
-            Any host may call it at any time: it does nothing while the fleet has not been up and reached for
-            long enough, because then every lease looks over.
+            Any host may call it at any time: it does nothing until the fleet has been up and reachable for
+            long enough, because before that every lease looks expired.
             """
 
         # The home that has the task
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
             """Offer a run, once per home and key, and return its number in the fleet."""
 
         async def offer_all(self, several: Sequence[Placed]) -> list[int]:
-            """Offer runs in one go: all of them, or none."""
+            """Offer runs in one call: all of them, or none."""
 
         async def cancel(self, home: str, key: str, *, grace: float) -> None:
             """End a run: at once if no host has it yet, else its host is told. Unknown ones are ignored."""
@@ -135,7 +135,7 @@ if TYPE_CHECKING:
         ) -> bool:
             """Record how an attempt ended, and offer what waits for its room; False: refused, discard it.
 
-            What ends at the same time is recorded in one go.
+            Ends that come together are recorded in one call.
 
             While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
             """
@@ -147,9 +147,9 @@ if TYPE_CHECKING:
             """
 
         def changes(self, *, home: str) -> AsyncGenerator[None]:
-            """Yield whenever something for this home may be waiting: results, orders.
+            """Yield whenever results or orders may be waiting for this home.
 
-            It yields now and then without a reason as well, so that nothing waits for ever.
+            It also yields now and then without a reason, so that nothing waits for ever.
             """
 
         # Any home
@@ -328,7 +328,7 @@ class FoundRun:
 class Request:
     """What another home wants done with a task of this one, or kept here; `author` is the name of that home.
 
-    `token` tells two wishes of the same kind apart.
+    `token` tells two requests of the same kind apart.
     """
 
     number: int

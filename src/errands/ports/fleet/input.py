@@ -24,7 +24,7 @@ if TYPE_CHECKING:
             """Return what became of the pieces after `since`: nothing if the run took it, else why not."""
 
         async def pause(self, home: str, key: str, *, wanted: bool) -> None:
-            """Pause a run, or let it go on; one that no host has is not taken before. Idempotent."""
+            """Pause a run, or continue it; a paused one that no host has is not taken. Idempotent."""
 
 
 KEPT_BACK = "(paused)"  # the selector of a run that is paused before a host has it

@@ -1,4 +1,4 @@
-"""The part of the fleet that is about notices: told once, also while the home of a task is asleep."""
+"""The part of the fleet that is about notices: delivered once, even while the home of a task is asleep."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @record
 class Unreported:
-    """The end of a run, and an address that wants to know it; `body` is what its home offered."""
+    """The end of a run, and an address it is to be reported to; `body` is what its home offered."""
 
     number: int
     channel: str

@@ -20,9 +20,9 @@ _MOST = 1 << 20
 class Placement:
     """Where an attempt at a run is: on the host `host`, once one has it.
 
-    A host that wants a person to approve it first says so: `asked` has its reasons, one a line, and `digest`
-    stands for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`.
-    It `has_begun` once it is certain that the host does not ask. `reported` are the addresses, one a line, to
+    If a host wants a person to approve it first, `asked` has its reasons, one per line, and `digest` stands
+    for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`. It
+    `has_begun` once it is certain that the host does not ask. `reported` are the addresses, one a line, to
     which another home has reported how it ended.
     """
 

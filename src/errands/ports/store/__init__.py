@@ -2,7 +2,7 @@
 
 Methods that change something are called inside `with store:`, which is one short transaction; an inner one
 joins the outer. Every write names the state it expects and does nothing if that is not the case. That a run
-was queued, started, stopped and ended is read off its row; `add_event` adds what a row cannot say.
+was queued, started, stopped and ended can be read from its row; `add_event` adds the rest.
 """
 
 from __future__ import annotations

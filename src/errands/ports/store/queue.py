@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     class QueueStore(Protocol):
         def pause_run(self, run_id: str, *, state: RunState, by: str, now: datetime) -> bool:
-            """Pause a run that is in this state: a pending one is held, a running one is to stand still.
+            """Pause a run that is in this state: a pending one is held, a running one suspended.
 
             False if it is in another state, paused already, or asked to stop.
             """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
             """Release a held run, or let a paused one continue; False if it is not paused in this state."""
 
         def paused_runs(self) -> list[str]:
-            """Return the ids of the running runs that are to stand still."""
+            """Return the ids of the running runs that are to be suspended."""
 
         def lane_order(self, lane: str) -> list[str]:
             """Return the ids of a lane's pending runs, in the order in which they would start."""

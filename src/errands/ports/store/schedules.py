@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         def advance(
             self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
         ) -> bool:
-            """Move a cursor from `since` to `until`; False when it has left `since`."""
+            """Move a cursor from `since` to `until`; False when it is no longer at `since`."""
 
         def set_trigger(self, task: Task) -> None:
             """Replace the trigger of a recurring task."""

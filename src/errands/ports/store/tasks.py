@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from errands.model.view import RunView, View
     from errands.ports.store import Fit, Query
 
-    # What has a time at which the loops have to act.
+    # Things with a due time, at which the loops have to act.
     Timed = Literal["runs", "schedules", "questions"]
 
     class TaskStore(Protocol):
