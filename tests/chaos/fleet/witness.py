@@ -8,18 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOOK = 0.05  # seconds between two looks at the living
+TICK = 0.01  # seconds: how exactly commands know when they start and end
 WAKES = 2.0  # seconds in which what stood still is ended, on a busy machine
 
 
 @dataclass
 class Life:
-    """One execution of a command; times are the machine's uptime. Without `code` it was killed."""
+    """One execution of a command; times are the machine's uptime. Without `code` it was killed.
+
+    Its `end` is what it said itself. Of one that was killed it is when it was found dead, which is late on a
+    busy machine: only until it was last `seen` is it certain that it was alive.
+    """
 
     token: str
     pid: int
     start: float
     code: int | None = None
     end: float | None = None
+    seen: float = 0.0
     awake: float | None = None  # when it was last seen to go on after it stood still
 
     def ran_after(self, moment: float) -> bool:
@@ -29,7 +35,8 @@ class Life:
         """
         if self.end is None:
             return True
-        return self.end > (moment if self.awake is None else max(moment, self.awake + WAKES))
+        until = self.seen if self.code is None else self.end
+        return until > (moment if self.awake is None else max(moment, self.awake + WAKES)) + TICK
 
 
 class Witness:
@@ -64,11 +71,14 @@ class Witness:
             self._read += len(line)
             self._note(*line.decode().split())
         for life in self.living():
+            now = uptime()
             state = _state(life)
             if state in "ZX":
                 life.end = uptime()
-            elif state == "T":
-                life.awake = uptime()
+            else:
+                life.seen = now
+            if state == "T":
+                life.awake = now
 
     def _note(self, word: str, token: str, pid: str, now: str, code: str) -> None:
         if word == "start":
