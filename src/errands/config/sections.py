@@ -242,7 +242,7 @@ class Web:
         personal=True,
     )
     origin: str = key(
-        "", "the address of a proxy with TLS before it, such as `https://errands.example`", personal=True
+        "", "the address of a proxy with TLS in front of it, such as `https://errands.example`", personal=True
     )
     cert: str = key("", "the certificate of `errands web`, a file in PEM format", personal=True)
     cert_key: str = key("", "the private key of that certificate, a file", personal=True)

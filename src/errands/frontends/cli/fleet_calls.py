@@ -123,7 +123,7 @@ class FleetCalls:
                         number, patience = await again(), time.monotonic() + REPLIES
                     elif is_late or not found.home_is_up:
                         home = f"its home {line(found.home_name)}"
-                        self._context.note(f"{home} is out of touch; it does this when it is back")
+                        self._context.note(f"{home} is out of touch; it will do this when it is back")
                         return None
         raise AssertionError("the changes of a fleet do not end")
 

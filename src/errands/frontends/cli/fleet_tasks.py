@@ -262,7 +262,7 @@ class FleetTasks(FleetCalls):
                         await far_task.end(fleet, found)
                         has_ended = True
                         home = f"its home {line(found.home_name)}"
-                        self._context.note(f"{home} is out of touch; it records this when it is back")
+                        self._context.note(f"{home} is out of touch; it will record this when it is back")
                     elif found.outcome is not None and (is_away or reply is not None):
                         return found
         raise AssertionError("the changes of a fleet do not end")

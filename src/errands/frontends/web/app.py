@@ -56,7 +56,7 @@ _STATUSES: tuple[tuple[type[ErrandsError], int], ...] = (
 
 
 class WebApp:
-    """`hosts` and `origins` are the names of this server, `origin` that of a proxy before it.
+    """`hosts` and `origins` are the names of this server, `origin` that of a proxy in front of it.
 
     `mounted` are other applications by their path, with the largest body that each takes.
     """

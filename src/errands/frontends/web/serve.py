@@ -32,7 +32,7 @@ MakeMcp = Callable[[list[str]], tuple[App, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the server listens, and what its users call it: `origin` is that of a proxy before it."""
+    """Where the server listens, and what its users call it: `origin` is that of a proxy in front."""
 
     host: str
     port: int

@@ -229,7 +229,7 @@ OPTIONS = (
     _option("at", "time", "--at", "start at this time: 18:30, 'tomorrow 9:00', 2026-12-24T18:00, +2h",
             group="start", saved=False),
     TaskOption(name="hold", type="flag", flags=("--hold", "--start-paused"), group="start", saved=False,
-               excludes=RECURRING, help="queue it, but do not start it before errands release"),
+               excludes=RECURRING, help="queue it, but do not start it until errands release"),
     _option("key", "label", "--key",
             "return the task that was already started with this key, if there is one", metavar="KEY",
             group="start", saved=False),

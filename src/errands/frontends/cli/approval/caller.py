@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from errands.model.approval import Consent
 
-    class Wish(TypedDict):
+    class CallerConsent(TypedDict):
         """The fields of a draft that say who the caller is, and what they consent to."""
 
         consent: Consent
@@ -39,7 +39,7 @@ def door_of(*, person: bool) -> str:
     return "terminal" if person else "cli"
 
 
-def consent_of(arguments: Arguments) -> Wish:
+def consent_of(arguments: Arguments) -> CallerConsent:
     """Return the fields of a draft that say who the caller is, and what they consent to."""
     person = is_person()
     return {

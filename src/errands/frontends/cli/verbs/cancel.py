@@ -106,7 +106,7 @@ VERBS = (
         examples=(
             ("errands cancel pytest-7k", ""),
             ("errands cancel --batch nightly", "the rest of a batch"),
-            ("errands cancel --all", "everything of yours but the schedules"),
+            ("errands cancel --all", "everything you started except schedules"),
         ),
     ),
     Verb(

@@ -135,7 +135,7 @@ def _as_pid(facts: dict[str, Any] | None) -> str:
 VERBS = (
     Verb(
         name="daemon start",
-        summary="start the daemon; commands that need it do so by themselves",
+        summary="start the daemon; commands that need it start it themselves",
         run=start,
     ),
     Verb(name="daemon stop", summary="stop the daemon; running tasks continue", run=stop),

@@ -139,7 +139,7 @@ def _from_home(context: Context, path: str) -> str:
 
 
 _CLIENT = operand(
-    "CLIENT", "the client, or `service` to start the daemon with the system", choices=(*CLIENTS, SERVICE)
+    "CLIENT", "the client, or `service` to start the daemon at boot or login", choices=(*CLIENTS, SERVICE)
 )
 _WHERE = (
     option("--user", "for all your projects (the default)"),
@@ -152,13 +152,13 @@ _DIFF = option("--diff", "show every line that would change, not only the files"
 VERBS = (
     Verb(
         name="install",
-        summary="connect an agent program to Errands, or start the daemon with the system",
+        summary="connect an agent program to Errands, or start the daemon at boot",
         run=install,
         details="Shows what would change and asks before writing. All else in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code gets a plugin with the "
         "server, the commands /errands:background and /errands:tasks, a skill, and hooks that wake it when a "
         "task ends; OpenCode gets a plugin with the tools, which reports results. --trust also writes the "
-        "client's own setting that lets it use our tools without asking, because Errands asks for itself. "
+        "client's own setting to let it use our tools without asking: Errands does its own asking. "
         "If the package that the server needs is missing, nothing is written; --print works anyway (see "
         "docs/how-to/clients.md). `service` makes systemd or launchd start the daemon at boot or login, so "
         "that schedules survive a reboot (see docs/how-to/schedules.md); with --web, "
@@ -200,7 +200,7 @@ VERBS = (
         operands=(
             operand(
                 "CLIENT",
-                "the client, or `service`, so that the daemon no longer starts with the system",
+                "the client, or `service`, so that the daemon no longer starts at boot",
                 choices=(*CLIENTS, SERVICE),
             ),
         ),

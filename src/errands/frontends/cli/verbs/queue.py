@@ -298,7 +298,7 @@ VERBS = (
         "errands lane NAME default. Runs beyond a smaller width continue; with 0 nothing more starts. A new "
         "name is a new lane.",
         options=(
-            option("--fleet", "over the whole fleet: the runs that all hosts have at once"),
+            option("--fleet", "for the whole fleet: how many runs all hosts have at once"),
             JSON_FIELDS,
         ),
         operands=(

@@ -52,7 +52,7 @@ VERBS = (
         run=web,
         details="Serves the page and its JSON API on this machine, and signs a browser in with a link that "
         "works once. If the server runs already, only the link is made. Approving needs a signed-in browser "
-        "that is not part of a run. To reach it from a phone, put a proxy with TLS before it and set "
+        "that is not part of a run. To reach it from a phone, put a proxy with TLS in front and set "
         "web.origin, or set web.cert and web.cert_key. See docs/how-to/web.md.",
         options=(
             option("--no-open", "print the link, and do not open it in a browser"),
