@@ -49,7 +49,7 @@ class Offline:
     async def fork(self, session: str, context: AgentContext) -> str:
         log = SessionLog(context, session, forked(context, session)[0])
         history = [_clipped(each) for each in log.entries]
-        kept = newest(history, size=_size, calls=lambda _: (), results=lambda _: ())
+        kept = newest(history, size=lambda message: tokens(json.dumps(message)))
         return SessionLog.create(context, context.session, kept).session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
@@ -117,10 +117,6 @@ def commands(prompt: str) -> list[str]:
     if not found:
         found = [(each.start(), each[2].strip()) for each in _QUOTES.finditer(prompt)]
     return [line for _, line in sorted(found) if line]
-
-
-def _size(message: Message) -> int:
-    return tokens(json.dumps(message))
 
 
 def _clipped(message: Message) -> Message:

@@ -101,7 +101,7 @@ def fits(pieces: Sequence[Piece]) -> bool:
 def quoted(pieces: Sequence[Piece]) -> str:
     """Format a conversation for an agent that does not know it, shortened."""
     texts = [_formatted(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
-    fits = newest(texts, size=tokens, calls=lambda each: (), results=lambda each: ())
+    fits = newest(texts, size=tokens)
     if len(fits) < len(texts):
         fits = [f"[{len(texts) - len(fits)} older parts of the conversation are left out]", *fits]
     # Quoted line by line, so that it is not mistaken for an instruction.

@@ -73,7 +73,7 @@ class Plain:
         self, log: SessionLog, later: Sequence[Mapping[str, Any]], session: str, *, call: str | None
     ) -> list[Mapping[str, Any]]:
         said = [each for each in log.entries if each["kind"] in TITLES]
-        return list(newest(said, size=_size, calls=_none, results=_none))
+        return list(newest(said, size=lambda each: tokens(each["text"])))
 
     def fork_own(self, session: str, forked: str, *, call: str | None) -> None:
         raise SessionGone  # it keeps no sessions of its own
@@ -95,11 +95,3 @@ def _script(log: SessionLog, system: str) -> str:
     if len(said) == 1:
         lines = [said[0]["text"]]
     return "\n\n".join([system, *lines] if system else lines)
-
-
-def _size(entry: Mapping[str, Any]) -> int:
-    return tokens(entry["text"])
-
-
-def _none(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    return ()

@@ -284,7 +284,7 @@ class OpenCode:
             for message in await self._server.messages(session)
         ]
         # A call and its result are one part of one message, so no cut can separate them.
-        kept = newest(messages, size=_size, calls=lambda _: (), results=lambda _: ())
+        kept = newest(messages, size=_size)
         begin = len(messages) - len(kept)
         # Some models want a user message first, and an answer without its question says little anyway.
         starts = [place for place in range(begin, len(messages)) if messages[place]["info"]["role"] == "user"]

@@ -16,7 +16,7 @@ from errands.engine.engine import Engine
 from errands.engine.notices.run_result import shown
 from errands.frontends.chat.output import Output
 from errands.model.errors import NotFound
-from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
+from errands.model.notices.delivery import delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
 from errands.model.notices.result import Hints
 from errands.text import Look, framed
@@ -103,7 +103,8 @@ class Messages:
         while notices:
             count = share(notices, MAX_MESSAGE)
             delivery = shown(self._engine, delivery_of(notices[:count]))
-            self._output.lines(*frame(delivery.name, [title(delivery), *_body(delivery)], self._output.look))
+            body = text(delivery, MAX_MESSAGE, HINTS).split("\n")
+            self._output.lines(*frame(delivery.name, [title(delivery), *body], self._output.look))
             self._markers.set(self._name, notices[count - 1].id)
             notices = notices[count:]
 
@@ -140,7 +141,3 @@ def frame(name: str, lines: Sequence[str], look: Look) -> list[str]:
     """Return lines in the frame of a task, in colour."""
     head, *within, foot = framed(name, lines, min(look.columns, MAX_WIDTH) - 1, rule=look.sign("─", "-"))
     return [look.paint(head, "cyan"), *within, look.paint(foot, "cyan")]
-
-
-def _body(delivery: Delivery) -> list[str]:
-    return text(delivery, MAX_MESSAGE, HINTS).split("\n")

@@ -50,13 +50,14 @@ def newest(
     messages: Sequence[M],
     *,
     size: Callable[[M], int],
-    calls: Callable[[M], Iterable[str]],
-    results: Callable[[M], Iterable[str]],
+    calls: Callable[[M], Iterable[str]] = lambda _: (),
+    results: Callable[[M], Iterable[str]] = lambda _: (),
     limit: int = MOST_TOKENS,
 ) -> Sequence[M]:
     """Return the longest end of a conversation that fits.
 
-    `size` returns a message's tokens, `calls` the ids of its tool calls, `results` the ids it answers.
+    `size` returns a message's tokens, `calls` the ids of its tool calls, `results` the ids it answers; leave
+    the two out if a call and its result are one message.
     """
     start, left = len(messages), limit
     wanted: set[str] = set()  # calls that are still missing although their results are in

@@ -31,7 +31,7 @@ def conversation(call: Call) -> Answer:
                 "state": states.get(number),
                 "prompt": mask.text(visible(each.text)),
                 "answer": None if each.answer is None else mask.text(visible(each.answer)),
-                "error": _error(each.error or errors.get(number), mask),
+                "error": mask.text(line(error)) if (error := each.error or errors.get(number)) else None,
                 "usage": dict(each.usage),
                 "calls": calls.get(number, []),
             }
@@ -40,10 +40,6 @@ def conversation(call: Call) -> Answer:
         "resumable": not why_not,
         "said": {"why_not": why_not},
     }
-
-
-def _error(text: str | None, mask: Any) -> str | None:
-    return None if not text else mask.text(line(text))
 
 
 def _calls(engine: Engine, view: View) -> dict[int, list[dict[str, Any]]]:
