@@ -43,7 +43,7 @@ _SESSION = {
     "search_path": "fleet_wire",
     "statement_timeout": "6s",
 }
-# What another try may cure: the server is away, starts, stops, or is still a copy of another one.
+# What another try may cure: the server is down, starts, stops, or is still a copy of another one.
 _PASSING = (
     psycopg.OperationalError,
     psycopg.InterfaceError,

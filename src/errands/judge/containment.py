@@ -138,7 +138,7 @@ _EXPRESSIONS = frozenset("-e --expression --regexp".split())
 _PICKING = frozenset(("-S", "-G"))
 # Their operands are labels such as //src:all, or paths in a document.
 _LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
-_SWITCH = re.compile(r"/[A-Za-z]+:")  # `/p:Name=value` is no path
+_SWITCH = re.compile(r"/[A-Za-z]+:")  # `/p:Name=value` is not a path
 _PLAIN = re.compile(r"[\w./:=,@+-]*")
 _TESTS = (("-m", "pytest"), ("-m", "unittest"))
 _SAYING = frozenset("echo printf : true false".split())
@@ -191,7 +191,7 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
     if not is_interpreter(name):
         return ()
     if names_program(name, words[1:]):
-        # A script may run what it is given (`manage.py shell -c CODE`), but a plain word is no code.
+        # A script may run what it is given (`manage.py shell -c CODE`), but a plain word is not code.
         return () if words[1:3] in _TESTS else tuple(word for word in words[1:] if not _PLAIN.fullmatch(word))
     return words[2:] if words[1:2] == ("eval",) else words[1:]  # as deno calls `-e`
 

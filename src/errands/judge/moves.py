@@ -51,7 +51,7 @@ def staying(step: Step, places: list[Workspace]) -> list[Workspace]:
 
 
 def without_returns(source: str) -> str:
-    """Return a line in which every `cd ..` that only leaves what the line has entered goes nowhere.
+    """Return a line without the effect of each `cd ..` that only leaves a directory the line has entered.
 
     This keeps questions rare in a line that is not followed; walls hold wherever it leads.
     """

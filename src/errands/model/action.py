@@ -39,8 +39,8 @@ class Shell:
     """Commands run in order, stopping at the first that fails; hooks around them do not change the outcome.
 
     `environment` is the digest of the caller's whole environment, `env` what was added to it. `watch` is a
-    line that runs periodically to decide whether the commands run. `read_only` says that the judge found that
-    they only read, so that they can be held to that. `host` is the name or label of the host to run on, if
+    line that runs periodically to decide whether the commands run. `read_only` says that the judge found them
+    to only read, so the kernel can hold them to it. `host` is the name or label of the host to run on, if
     that is another one; `cwd_is_named` says then that the caller chose the directory, which must exist there.
     """
 

@@ -217,7 +217,7 @@ class ChannelError(ErrandsError):
 
 
 class NotNow(ChannelError):
-    """The receiver is away, which is not a failure; the delivery is tried again `after` that many seconds."""
+    """The receiver is busy, which is not a failure; the delivery is tried again `after` that many seconds."""
 
     def __init__(self, message: str, *, after: float) -> None:
         super().__init__(message)

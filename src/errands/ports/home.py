@@ -48,8 +48,8 @@ class Home:
     lock = _Name("lock")
     bell = _Name("bell")
     log = _Name("daemon.log")
-    # Locks of processes of which there is one at a time: the one that delivers notices, the one that watches
-    # event sources, the one that talks to the fleet, and the one that deletes sessions at their backends.
+    # Locks of processes that exist once: they deliver notices, watch event sources, talk to the fleet, and
+    # delete sessions at backends.
     sender = _Name("sender.lock")
     listener = _Name("listener.lock")
     host = _Name("host.lock")

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
             """Get ready to start runs."""
 
         async def close(self) -> None:
-            """Release everything; the processes of live runs go on."""
+            """Release everything; the processes of live runs continue."""
 
 
 @record

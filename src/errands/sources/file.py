@@ -105,7 +105,7 @@ class File:
         """Return the changes and remember them; leave those that may be the task's own for later."""
         known, since = self._marks, self._context.since.timestamp()
         if known is None:
-            # The first scan: what changed since the task was created counts all the same.
+            # The first scan: what changed since the task was created still counts.
             known = {name: each.mark for name, each in seen.items() if each.changed < since - LAG}
             changes = [(name, "modified", each.changed) for name, each in seen.items() if name not in known]
         else:

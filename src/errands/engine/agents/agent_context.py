@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import BackgroundTools
 
 LOOK_AGAIN = 30.0  # seconds between two checks of what the doorbell announces anyway
-SHOWN = 30_000  # characters of a command's output that an agent gets to see
+SHOWN = 30_000  # characters of a command's output that an agent sees
 
 
 class RunContext:

@@ -1,7 +1,7 @@
 """Background calls: an agent of a conversation starts tasks and follows them, as part of its run.
 
-A call that takes long, because it waits for a task, lends the slot of the run meanwhile, so that an agent in
-the background, which may need the same model, is not kept from working.
+A call that waits long for a task lends the slot of its run meanwhile, so that background agents, which may
+need the same model, can work.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def start(home: Home) -> None:
         os.waitpid(shell, 0)
     except ChildProcessError:
         pass  # something else in this process waits for all children
-    except OSError as error:  # what was cleared is cleared all the same
+    except OSError as error:  # what was cleared stays cleared
         _LOG.warning("sessions are dropped later, no process can be started for it: %s", error)
 
 

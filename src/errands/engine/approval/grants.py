@@ -1,9 +1,9 @@
 """Grants: what a person approved for a whole task, so that its agent need not stop in the middle.
 
 An agent is started with rules for commands that it may run (`--allow`) and with tools that it may use
-(`--allow-tool`), or the person who answers about one of its commands or calls approves the same for the rest
-of the task (`--task`). All are approvals with the scope `task`, and can be withdrawn; deny and ask rules of
-the configuration still win. An agent can pass on what it has to another one, and no more.
+(`--allow-tool`), or a person who approves one of its commands or calls does so for the rest of the task
+(`--task`). All are approvals with the scope `task`, and can be withdrawn; deny and ask rules of the
+configuration still win. An agent can pass on what it has to another one, and no more.
 """
 
 from __future__ import annotations

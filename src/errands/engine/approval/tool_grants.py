@@ -42,7 +42,7 @@ def is_granted(prompt: Prompt, call: ToolCall) -> bool:
     """Return whether an agent was started with the tool of a call.
 
     One that runs commands never counts, nor does a call that names what decides about programs outside of a
-    sandbox, such as git's hooks: who lets an agent edit files thinks of other ones.
+    sandbox, such as git's hooks: a person who lets an agent edit files does not mean those.
     """
     if call.tool.lower() in _SHELLS:
         return False

@@ -68,7 +68,7 @@ class BellServer:
             self._drop(client)
 
     def notify(self, changed: Collection[str], *, ended: Iterable[str]) -> None:
-        """Notify watchers of tasks that they changed, and those that wait for them that they ended."""
+        """Notify watchers of changed tasks, and waiters of ended ones."""
         news: dict[socket.socket, list[str]] = {}
         for task_id in changed:
             for client in self._watchers.get(task_id, ()):

@@ -56,7 +56,7 @@ class DaemonLock:
         return True
 
     def write(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> None:
-        """Write who has the lock, and with which lanes, for those who ask."""
+        """Write who has the lock, and with which lanes, for others to read."""
         assert self._handle is not None
         facts = {
             "version": __version__,

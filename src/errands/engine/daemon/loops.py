@@ -138,7 +138,7 @@ class Loops:
         self._turn()
 
     async def close(self) -> None:
-        """Stop the loops; the processes of live runs go on, and the next daemon finds them."""
+        """Stop the loops; the processes of live runs continue, and the next daemon finds them."""
         self._is_closed = True
         for timer in (self._due, self._later, self._silence):
             if timer is not None:

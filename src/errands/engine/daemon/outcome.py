@@ -180,7 +180,7 @@ class OutcomeWriter:
             whole = None if ending.truncated else ending.bytes
             piece = self._output.tail(self._home.run(run.id), SUMMARY_LINES, size=whole)
         except (OSError, ValueError):
-            return None  # the task removed or garbled its log; how it ended is known all the same
+            return None  # the task removed or garbled its log; how it ended is still known
         return summarise(task.command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
 
     def _fingerprint(self, run: Run, ending: Ending, exchange: Exchange | None) -> str:
@@ -221,7 +221,7 @@ def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *,
         drop_signals(store, task, now=now, reason=f"the task is {outcome.task_state}")
         why = f"it failed {outcome.failures} times in a row ({outcome.error})"
         if outcome.task_state == "paused":
-            why += f" and is paused; errands unpause {task.id} lets it go on"
+            why += f" and is paused; errands unpause {task.id} continues it"
         event = "paused" if outcome.task_state == "paused" else "given up"
         enqueue(store, task, run.id, event, state=outcome.task_state, error=why, now=now)
     elif outcome.task_state == "done":

@@ -290,7 +290,7 @@ class Supervisor:
             if quiet >= limit and self._store.note_idle(run.id):
                 self._store.add_event(task.id, "silent", run=run.number, now=now)
                 if task.notify != "never":
-                    why = f"no output for {limit:g} s; it goes on"
+                    why = f"no output for {limit:g} s; it keeps running"
                     enqueue(self._store, task, run.id, "silent", state="running", error=why, now=now)
                 silent.append(task.id)
         return silent

@@ -29,7 +29,7 @@ _DEEPEST = 5  # agents below an agent whose questions are passed on
 
 
 def facts_of(engine: Engine, view: View) -> dict[str, Any]:
-    """Return what the home of an agent gets to know about its run."""
+    """Return what the home of an agent learns about its run."""
     store = engine.store
     exchange, session = store.exchange(view.latest.id), store.session(view.id)
     found: dict[str, Any] = {
@@ -61,7 +61,7 @@ def events_of(engine: Engine, view: View) -> list[dict[str, Any]]:
 
 
 def steps_of(engine: Engine, view: View) -> list[str]:
-    """Return the messages by which another host can go on with an agent; only some backends keep such.
+    """Return the messages with which another host can continue an agent; only some backends keep any.
 
     Other agents keep their sessions in files of their own.
     """

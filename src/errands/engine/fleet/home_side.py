@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         def __call__(self, directory: str, attempt: int) -> bool: ...
 
 
-LOST_HOST = "its host was lost"  # the event of a run that another host begins anew
+LOST_HOST = "its host was lost"  # the event of a run that another host starts over
 AT_ONCE = 32  # runs that are offered in one call, or recorded before the daemon looks at them
 OFFERING = 1.0  # seconds in which runs are offered before everything else has its turn
 REQUESTS = 0.5  # seconds between two checks of what other homes want
@@ -170,7 +170,7 @@ class HomeSide:
                 await self._fleet.reply(self._me.id, request.number, reply)
 
     async def _tell_pause(self, key: str, run: Run, *, wanted: bool) -> None:
-        """Let the fleet know that a run is to be paused, or to go on; of most there is nothing to tell."""
+        """Tell the fleet that a run is to be paused or continued, if that is anything new."""
         if self._told_pauses.get(key) == wanted:
             return
         # After a restart, or when the fleet may have lost it, only the directory knows what was ever wanted.

@@ -106,7 +106,7 @@ class HostSide:
             self._cancel(guest.task_id, f"{FLEET} {guest.body['from']}")
 
     def pause(self, number: int, *, wanted: bool) -> None:
-        """Pause a run, or let it go on; its home asked for it."""
+        """Pause or continue a run; its home asked for it."""
         guest = self._guests.get(number)
         if guest is None or not guest.task_id or guest.pause == wanted:
             return
@@ -118,7 +118,7 @@ class HostSide:
         guest.pause = wanted
 
     def pass_input(self, number: int, last: int) -> None:
-        """Pass on the input of a run, up to the piece `last`, while everything else goes on."""
+        """Pass on the input of a run, up to the piece `last`, without holding up anything else."""
         guest = self._guests.get(number)
         if guest is not None and guest.task_id and guest.taken_inputs < last:
             self._inputs.pass_on(guest, epoch=self.epoch)
@@ -195,7 +195,7 @@ class HostSide:
         guest.reported = facts
 
     async def _send_steps(self, guest: Guest, view: View) -> None:
-        """Let the fleet have what another host needs to go on with an agent, if this one is lost."""
+        """Send the fleet what another host needs to continue an agent, if this one is lost."""
         steps = agent_report.steps_of(self._engine, view)[guest.sent_steps :]
         if steps:
             await self._fleet.store_steps(

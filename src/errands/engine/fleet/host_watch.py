@@ -19,7 +19,7 @@ FRESH = 2.0  # seconds for which an answer is shared by all who ask
 
 
 class HostWatch:
-    """Lists the hosts from within an event loop, which goes on meanwhile; no connection stays open."""
+    """Lists the hosts without blocking the event loop; no connection stays open."""
 
     def __init__(self, home: Home, open_fleet: OpenFleet) -> None:
         self._home = home
@@ -52,7 +52,7 @@ class HostWatch:
                 await fleet.close()
         except ErrandsError:
             raise
-        except Exception as error:  # of the database; a view goes on whatever it is
+        except Exception as error:  # of the database; a view continues whatever it is
             raise FleetError(f"the fleet cannot be asked: {error}") from error
         finally:
             self._good_until = time.monotonic() + FRESH

@@ -92,7 +92,7 @@ def placed(
 
 
 def _policy(task: Task, asked: Asked | None) -> LossPolicy:
-    """Return what becomes of a run whose host is lost: an agent goes on, unless its session is there."""
+    """Return what becomes of a run whose host is lost: an agent continues, unless its session is there."""
     goes_on = asked is not None and not asked.session and task.limits.on_loss == "lost"
     return "steps" if goes_on else task.limits.on_loss
 
@@ -122,7 +122,7 @@ def _body(task: Task, placement: Placement, name: str, asked: Asked | None) -> d
 
 
 def _goes_on(task: Task) -> str:
-    """Return after which ends of a run the task may go on, for those who wait for it elsewhere."""
+    """Return after which ends of a run the task may continue, for those who wait for it elsewhere."""
     if recurring(task.trigger) is not None:
         return "always"
     return "failed" if task.limits.retries else "never"

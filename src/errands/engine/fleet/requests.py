@@ -1,6 +1,6 @@
 """Requests: what other homes want done with tasks of this home, which does it or says why not.
 
-Each can come twice, because a reply can be lost: it counts once all the same.
+Each can come twice, because a reply can be lost, but counts once.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def carry_out(engine: Engine, request: Request) -> Reply | None:
 
 
 def _keep(engine: Engine, request: Request) -> View:
-    """Keep a schedule for another home: it goes on here whether that one is awake or not."""
+    """Keep a schedule for another home: it runs here whether that one is awake or not."""
     said, environ = request.body, own_environ()
     draft = evolve(
         from_text(said["draft"]),

@@ -38,7 +38,7 @@ _LOG = logging.getLogger("errands.hub")
 class Change:
     """What changed since the last one, by id.
 
-    `is_everything` means that something may have been missed, so that all that is shown must be read again.
+    `is_everything` means that something may have been missed: read again whatever is shown.
     """
 
     tasks: frozenset[str] = frozenset()  # that were added, changed or removed

@@ -35,7 +35,7 @@ _ADDED = ("env", "budget")  # what is given is added, as on the command line
 
 
 def check_changes(view: View, task: Task, changes: Mapping[str, Any]) -> None:
-    """Refuse an edit that could do nothing, that comes too late, or that has no meaning for this task."""
+    """Refuse an edit without effect, one that comes too late, or one that this task cannot have."""
     what = "prompt" if isinstance(task.action, Prompt) else "command"
     if not changes:
         raise BadValue(f"there is nothing to change; give a {what} or an option of task {task.id}")

@@ -36,7 +36,7 @@ class Schedules:
         self._store = core.store
 
     def pause(self, task_id: str, *, by: str | None = None) -> View:
-        """Pause a recurring task; a running run goes on, one that has not started is cancelled."""
+        """Pause a recurring task; a running run continues, one that has not started is cancelled."""
         core, now = self._core, self._core.clock.now()
         task_id = core.resolve(task_id)
         with self._store:

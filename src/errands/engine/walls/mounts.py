@@ -23,7 +23,7 @@ _SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # A person's own settings that a sandbox sees, too.
 _SETTINGS = (".gitconfig", ".config/git/ignore")
-# Names in a home directory that no sandbox gets to see, wherever PATH leads.
+# Names in a home directory that no sandbox may see, wherever PATH leads.
 _PRIVATE = (
     ".aws", ".azure", ".config", ".docker", ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings",
     ".netrc", ".npmrc", ".password-store", ".pgpass", ".pypirc", ".ssh", ".claude", ".codex", ".mozilla",
@@ -246,7 +246,7 @@ def _is_interpreter(path: str) -> bool:
 
 
 def _is_private(path: str, homes: set[str]) -> bool:
-    """Return whether a directory is, holds or lies in something that no sandbox gets to see."""
+    """Return whether a directory is, holds or lies in something that no sandbox may see."""
     real = resolved(path)
     hidden = [f"{home}/{name}" for home in homes for name in _PRIVATE]
     return (

@@ -66,7 +66,7 @@ class FleetControl(FleetCalls):
         return act_here(list(own.values())) if own else 0
 
     async def _settled(self, fleet: Fleet, run: FoundRun, *, is_paused: bool) -> FoundRun:
-        """Wait until the processes of a run are suspended, or go on, or the host takes too long to say so."""
+        """Wait until the processes of a run are suspended or continue, or the host is too slow to say so."""
         limit, found = time.monotonic() + SETTLED_WITHIN, run
         async with aclosing(self._looks(fleet, run, run.task)) as looks:
             async for found in looks:

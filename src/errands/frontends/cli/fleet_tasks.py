@@ -229,7 +229,7 @@ class FleetTasks(FleetCalls):
                 if found.outcome is not None and not found.acked and not found.home_is_up and not has_said:
                     has_said = True
                     self._context.note(
-                        f"{far_task.run_id(found)} is {far_task.word(found)}; whether the task goes on is "
+                        f"{far_task.run_id(found)} is {far_task.word(found)}; whether the task continues is "
                         f"decided by its home {line(found.home_name)}, which is out of touch"
                     )
         raise AssertionError("the changes of a fleet do not end")

@@ -206,7 +206,7 @@ _ONCE = (b"host", b"origin", b"sec-fetch-site", b"authorization", b"content-type
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that hands over a body that was read already."""
+    """Return a `receive` for a body that was already read."""
     is_given = False
 
     async def replayed() -> Message:

@@ -38,8 +38,8 @@ class Repositories:
     """The repository that git finds from a directory, and the ones inside it that git would enter.
 
     `dangers` are why git would run another program. `files` is everything that this rests on, whether it
-    exists or not, `indexes` the files of which only the listed repositories matter, and `hooks` the files
-    that git also runs when it does more than read.
+    exists or not; of `indexes` only the listed repositories matter; `hooks` are run as well when git does
+    more than read.
     """
 
     def __init__(self, directory: str, foreign: Iterable[str] = (), own: Iterable[str] = ()) -> None:
@@ -122,7 +122,7 @@ class Repositories:
                 self.dangers[f"{place} belongs to another user, who can change what git runs"] = None
 
     def _check_valid(self, mark: str, directory: str, common: str) -> None:
-        """Find what git does not take for a repository: it would go on to the directories above."""
+        """Find what git does not take for a repository: it would continue in the directories above."""
         for part in ("objects", "refs"):
             place = os.path.join(common, part)
             if not self._is_there(place) or not os.access(place, os.X_OK):

@@ -1,6 +1,6 @@
 """Harms: well-known programs that change something, with what they would do.
 
-The table only makes a question precise: a program that is missing here is asked about all the same.
+The table only makes a question precise: a program that is missing here is still asked about.
 """
 
 from __future__ import annotations

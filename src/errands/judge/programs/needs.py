@@ -103,7 +103,7 @@ _SUBCOMMANDS = {
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
 # Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.
 _SCRIPTS = _SERVING | frozenset("install uninstall update upgrade publish deploy release login clean".split())
-# How the name of a script ends that serves nobody: `server:test`, `storybook:build`.
+# Endings of the names of scripts that start no server: `server:test`, `storybook:build`.
 _CHECKING = frozenset(
     "test tests build check lint types typecheck unit e2e compile once coverage docs".split()
 )

@@ -119,7 +119,7 @@ CODE = frozenset(
     crates modules components pages api core server client frontend backend web ui cli tools bench benches
     node_modules vendor site-packages dist build target migrations templates public static assets""".split()
 )
-# Directories of which everything is published, or belongs to nobody in particular.
+# Directories of which everything is published, or belongs to no one in particular.
 _PUBLIC = frozenset(
     """
     node_modules site-packages dist-packages fixtures testdata __snapshots__ locales .github docs doc
@@ -133,7 +133,7 @@ _TREES = (
     "/var/lib", "/var/log", "/private/etc",
 )  # fmt: skip
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp")
-# Outside of the project, and in files that somebody has just made, only these words count.
+# Outside of the project, and in files that were just made, only these words count.
 _GUARDED = frozenset(
     """
     password passwords passwd secret secrets credential credentials creds jwt otp totp wallet wallets vault

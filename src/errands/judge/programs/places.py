@@ -62,7 +62,7 @@ _VAULTS = frozenset(
     "secrets .secrets credentials .credentials legacy_credentials .env.d .envs private_keys".split()
 )
 _DEEPEST_VAULT = 3  # directories above a file
-# What people write for agents is no secret, where the settings of these may be.
+# What people write for agents is not secret; the settings of agents may be.
 _AGENTS = frozenset((".claude", ".codex", ".gemini"))
 _PROMPTS = frozenset("agents commands output-styles prompts rules skills".split())
 # Settings of a repository, which may have passwords in addresses.

@@ -73,7 +73,7 @@ _RECIPES = {
 }
 # These run a command in an environment of the project, and then its words follow.
 RUNNING = {**dict.fromkeys("uv poetry pipenv pdm rye hatch".split(), "run"), "bundle": "exec"}
-MOST_NESTED = 50  # programs that start each other: nobody means more of them
+MOST_NESTED = 50  # programs that start each other: more are never meant
 _RUNNING_VALUED = frozenset(
     "--with --with-requirements --python -p --extra --group --package --index --env-file -e".split()
 )
@@ -134,7 +134,7 @@ def is_interpreter(name: str) -> bool:
 
 
 def names_program(name: str, words: tuple[str, ...]) -> bool:
-    """Return whether an interpreter is given a file or a module, so that what follows is no code."""
+    """Return whether an interpreter is given a file or a module, so that what follows is not code."""
     name = _plain(name)
     if name not in _INLINE or words[:1] == ("eval",) or not _CODE_RUNNERS.isdisjoint(words):
         return False

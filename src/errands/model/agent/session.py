@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 USAGE = ("input_tokens", "output_tokens", "requests", "tool_calls", "cost_microdollars")
 RECENT_TOOLS = 5
 CHAT = "chat:"  # the prefix of the names of chats
-HISTORY = "history:"  # the prefix of the names of conversations that a program handed over, to be forked
+HISTORY = "history:"  # the prefix of the names of conversations that a program passed in, to be forked
 HOSTS_DEFAULT = "default"  # the agent of a prompt for another host that names none
 REMOTE = "fleet:"  # the prefix of the names of sessions that other hosts have
 TOO_SOON = "Task is currently being resumed. Wait for completion before sending another message."

@@ -45,7 +45,7 @@ YES_SIGN, NO_SIGN = "✅", "❌"
 
 @record
 class AnswerToken:
-    """What a message that asks carries, so that an answer to it answers that very question.
+    """The part of a message that ties an answer to the very question it asks.
 
     It is part of the message, which only we can write, so it needs no memory of what was asked.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from errands.ports.fleet.notices import NoticeFleet
 
     # What happens to a run whose host is given up: it is lost, visibly, another host runs it again, or, if it
-    # is that of an agent whose steps are stored, another host goes on with it.
+    # is that of an agent whose steps are stored, another host continues it.
     LossPolicy = OnLoss | Literal["steps"]
     # Doubted is what no host had when the fleet lost its last commits, until its home offers it again.
     PlacedState = Literal["queued", "offered", "taken", "ended", "doubted"]
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         # Hosts
 
         async def join(self, host: HostFacts) -> Lease:
-            """Join, or continue the lease that this host still has: its epoch stays, and its runs go on."""
+            """Join, or continue the lease that this host still has: its epoch and its runs stay."""
 
         async def renew(
             self, host: str, epoch: int, *, free: int, tails: Sequence[Piece] = ()
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         async def acknowledge(self, home: str, keys: Sequence[str], *, continued: Sequence[str] = ()) -> None:
             """Note that the home has recorded these ends; the fleet may forget them.
 
-            `continued` are those among them after which their task goes on, such as one that is retried.
+            `continued` are those among them after which their task continues, such as one that is retried.
             """
 
         async def follow(self, numbers: Sequence[int], *, seconds: float) -> None:
@@ -122,7 +122,7 @@ if TYPE_CHECKING:
         async def report(
             self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
         ) -> bool:
-            """Store what is known about a run that goes on; False: the fleet gave up this attempt, end it.
+            """Store what is known about a live run; False: the fleet gave up this attempt, end it.
 
             While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
             """
@@ -301,8 +301,8 @@ class PlacedView:
 class FoundRun:
     """A placed run as any home sees it: a view of it, what its host got, and what is known about its home.
 
-    `acked` means that its home has recorded its end, and `goes_on` that its task was not over by that.
-    `ended` is the seconds since it ended.
+    `acked` means that its home has recorded its end, `goes_on` that its task continued after it. `ended` is
+    the seconds since it ended.
     """
 
     number: int

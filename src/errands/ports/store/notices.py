@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         def inbox(
             self, owner: str | None, *, now: datetime | None = None, after: int | None = None
         ) -> list[Notice]:
-            """List what an owner, or any owner, has not read; with `now`, only what can be handed over.
+            """List what an owner, or any owner, has not read; with `now`, only what can be taken.
 
             With `after`, list everything that came in after a notice instead, read or not.
             """

@@ -2,8 +2,8 @@
 
 Up to half of the cap the log is one plain file. Later output goes into the ring `output.tail`, so that both
 never exceed the cap; at the end of the run the ring is appended to the log, after a line that says how much
-is missing. The note of the ring is written before and after each piece, so that a reader of a live run, or of
-one whose shim was killed, knows which bytes are valid.
+is missing. The note of the ring is written before and after each piece, so that readers know which bytes are
+valid while a run is live, or after its shim was killed.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def send(directory: str, content: bytes, *, eof: bool = False) -> None:
 async def send_numbered(directory: str, number: int, content: bytes, *, eof: bool) -> str:
     """Send a piece of input from another host, once however often it is tried; return why it was not taken.
 
-    Other work goes on while the task does not read it. A run that is about to start is waited for.
+    Other work continues while the task does not read it. A run that is about to start is waited for.
     """
     import asyncio
     import socket

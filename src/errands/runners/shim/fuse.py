@@ -2,7 +2,7 @@
 
 The host process keeps moving a deadline while it reaches the fleet. When the deadline passes, the fleet may
 soon give the run to another host, so the shim ends it without asking anyone: daemon and host process may be
-gone. Unlike the clock of time-outs, this one goes on while the machine is suspended.
+gone. Unlike the clock of time-outs, this one keeps running while the machine is suspended.
 """
 
 from __future__ import annotations

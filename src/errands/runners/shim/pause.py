@@ -84,7 +84,8 @@ class Pause:
     def _continue(self) -> float:
         self.is_on, self.due = False, _NEVER
         rundir.note_paused(self._directory, False)
-        # Children first: a parent that goes on must not find them stopped. What had stopped by itself stays.
+        # Children first: a parent that continues must not find them stopped. What had stopped by itself
+        # stays.
         tree.send([pid for pid in reversed(self._living()) if pid in self._stopped], signal.SIGCONT)
         self._stopped.clear()
         return time.monotonic() - self._since

@@ -82,9 +82,9 @@ _REQUESTS = (
     0x8901, 0x8902,  # FIOSETOWN, SIOCSPGRP
     0x800C6613,  # FS_IOC_SET_ENCRYPTION_POLICY, which says of itself that it returns something
 )  # fmt: skip
-# Requests of file systems that change something although a file is open for reading only, of which Landlock
-# knows nothing: attributes, keys of encrypted folders, snapshots. Of some kinds (`f`, `v`, `X`) only those
-# are allowed that return something, and FIEMAP; of others (btrfs, f2fs, bcachefs, cifs) none.
+# Requests to file systems that change something through a file open for reading, unknown to Landlock:
+# attributes, keys of encrypted folders, snapshots. Of some kinds (`f`, `v`, `X`) only those are allowed that
+# return something, and FIEMAP; of others (btrfs, f2fs, bcachefs, cifs) none.
 _KIND_OF_REQUEST, _DIRECTION, _RETURNS, _FIEMAP = 0xFF00, 0xC0000000, 0x80000000, 0xC020660B
 _ASKING = (0x6600, 0x7600, 0x5800)
 _CHANGING = (0x9400, 0xF500, 0xBC00, 0xCF00)

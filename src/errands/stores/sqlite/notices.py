@@ -1,6 +1,6 @@
 """Notices: the outbox, written in the transaction of the state change it reports.
 
-The inbox is the part of it that is not sent: it waits until its owner asks, and is handed over once.
+The inbox is the part of it that is not sent: it waits until its owner asks, and is returned once.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ function View({ path, me }) {
   const [error] = useErrorBoundary();
   if (error) {
     return html`<main><h1>This view broke</h1><p class="refused" role="alert">${String(error.message || error)}</p>
-      <p><button type="button" onClick=${() => location.reload()}>Read it anew</button></p></main>`;
+      <p><button type="button" onClick=${() => location.reload()}>Reload the page</button></p></main>`;
   }
   const found = VIEWS.find(([where]) => where === path);
   if (found) return html`<${found[2]} me=${me} />`;
