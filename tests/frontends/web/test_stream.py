@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from errands.frontends.web import stream as streaming
-from errands.frontends.web.answers.rows import NO_DAEMON
+from errands.frontends.web.handlers.rows import NO_DAEMON
 from tests.frontends.web.server import WebServer
 from tests.frontends.web.test_table import DOCUMENT, matches
 

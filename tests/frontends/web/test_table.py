@@ -17,7 +17,6 @@ from errands.engine.notices.inbox import Inbox
 from errands.engine.queue import Queue
 from errands.engine.tracing import Tracing
 from errands.engine.triggers.schedules import Schedules
-from errands.frontends.web.answers import ANSWERS
 from errands.frontends.web.api.openapi import document, statuses
 from errands.frontends.web.api.operation import Operation
 from errands.frontends.web.api.operations import OPERATIONS
@@ -25,6 +24,7 @@ from errands.frontends.web.api.reference import reference
 from errands.frontends.web.api.shapes import SHAPES
 from errands.frontends.web.api.view_shapes import FRAMES
 from errands.frontends.web.callers import Callers
+from errands.frontends.web.handlers import HANDLERS
 from errands.frontends.web.sign_in import Signing
 from tests.frontends.web.server import Reply, WebServer
 
@@ -50,7 +50,7 @@ def matches(shape: str, facts: Any) -> None:
 
 def test_every_operation_has_a_handler_and_every_handler_an_operation() -> None:
     served_elsewhere = {"hosts", "openapi", "stream"}  # by the application itself
-    assert {each.name for each in OPERATIONS} - served_elsewhere == set(ANSWERS)
+    assert {each.name for each in OPERATIONS} - served_elsewhere == set(HANDLERS)
     assert len({each.name for each in OPERATIONS}) == len(OPERATIONS)
     assert len({(each.method, each.path) for each in OPERATIONS}) == len(OPERATIONS)
 

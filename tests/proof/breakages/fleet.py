@@ -119,7 +119,7 @@ BREAKAGES = [
     Breakage(
         "X12",
         "a task that no host has yet is shown as running",
-        file="frontends/web/answers/tasks.py",
+        file="frontends/web/handlers/tasks.py",
         old='    if where == "":\n',
         new="    if False:\n",
         test="frontends/web/test_hosts.py::"

@@ -96,7 +96,7 @@ BREAKAGES = [
     Breakage(
         "X24",
         "a batch acts on more tasks than expected",
-        file="frontends/web/answers/tasks.py",
+        file="frontends/web/handlers/tasks.py",
         old='if len(ids) != body["expected"]:',
         new="if False:",
         test="frontends/web/test_answers.py::test_a_batch_acts_on_all_that_match_if_they_are_as_many_as_expected",

@@ -22,7 +22,6 @@ from starlette.routing import Match, Route
 from errands.engine.engine import Engine
 from errands.engine.fleet.host_watch import HostWatch
 from errands.frontends.tools.http_server import App, Receive, Scope, Send
-from errands.frontends.web.answers import ANSWERS
 from errands.frontends.web.api.bodies import LONGEST_BODY
 from errands.frontends.web.api.openapi import document
 from errands.frontends.web.api.operation import Operation
@@ -32,6 +31,7 @@ from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Download, Engines, Services, Text
 from errands.frontends.web.callers import Callers
 from errands.frontends.web.guard import Guard, RefusalError
+from errands.frontends.web.handlers import HANDLERS
 from errands.frontends.web.sign_in import Signing
 from errands.frontends.web.static import page_file
 from errands.frontends.web.stream import Streams
@@ -160,7 +160,7 @@ class WebApp:
             )
             if needs == "person":
                 call.require_person()
-            return ANSWERS[operation.name](call)
+            return HANDLERS[operation.name](call)
 
         try:
             answer = await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -24,10 +24,10 @@ from errands import __version__
 from errands.engine.engine import Engine
 from errands.engine.live.hub import Change
 from errands.frontends.tools.http_server import Receive, Scope, Send
-from errands.frontends.web.answers.output import OutputReader, log_requests
-from errands.frontends.web.answers.rows import Rows, counts, daemon_facts, lanes
 from errands.frontends.web.call import Engines
 from errands.frontends.web.callers import Caller
+from errands.frontends.web.handlers.output import OutputReader, log_requests
+from errands.frontends.web.handlers.rows import Rows, counts, daemon_facts, lanes
 from errands.model.errors import ErrandsError
 from errands.model.view import plain_value
 from errands.ports.store import Query

@@ -1,7 +1,7 @@
 """The table of operations: everything that the page, or a program, can ask of the server.
 
 Routes, validation, OpenAPI and the reference are made from it, so they cannot differ. An operation is a
-verb or a question of the engine; `verb` names it. Its handler, of the same name, is in `answers/`.
+verb or a question of the engine; `verb` names it. Its handler, of the same name, is in `handlers/`.
 """
 
 from __future__ import annotations

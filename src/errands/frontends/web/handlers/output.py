@@ -222,7 +222,7 @@ def file(call: Call) -> Answer:
     return Download(name=name.rpartition("/")[2], read=read)
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "output": output,
     "output-end": output_end,
     "output-find": output_find,

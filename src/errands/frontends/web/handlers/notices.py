@@ -6,9 +6,9 @@ from typing import Any
 
 from errands.config.channels import READY, kind_of
 from errands.engine.notices.addresses import addresses
-from errands.frontends.web.answers.rows import done
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.handlers.rows import done
 from errands.model.errors import BadValue, NotFound
 from errands.model.notices.delivery import delivery_of, text, title
 from errands.model.notices.notice import Notice
@@ -91,7 +91,7 @@ def try_channel(call: Call) -> Answer:
     return done(f"sent a message to {line(str(address))}")
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "notices": notices,
     "retry-notices": retry_notices,
     "channels": channels,

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.frontends.web.answers.output import cause
-from errands.frontends.web.answers.rows import Rows, counts, daemon_facts, lanes
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.handlers.output import cause
+from errands.frontends.web.handlers.rows import Rows, counts, daemon_facts, lanes
 from errands.model.errors import BadValue
 from errands.model.states import STANDING
 from errands.model.text.sanitise import line
@@ -180,7 +180,7 @@ def set_lane(call: Call) -> Answer:
     return lanes(call.engine)
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "overview": overview,
     "timeline": timeline,
     "figures": figures,

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.frontends.web.answers.rows import Rows
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.handlers.rows import Rows
 from errands.model.errors import BadValue
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import STANDING
@@ -88,4 +88,4 @@ def _month(text: str) -> tuple[datetime, datetime]:
     return datetime(year, month, 1, tzinfo=UTC), datetime(*following, 1, tzinfo=UTC)
 
 
-ANSWERS: dict[str, Handler] = {"schedules": schedules, "slots": slots}
+HANDLERS: dict[str, Handler] = {"schedules": schedules, "slots": slots}

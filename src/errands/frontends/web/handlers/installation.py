@@ -8,11 +8,11 @@ from errands import __version__, config
 from errands.config.agent_entries import agent_entries
 from errands.engine.live.metrics import families, negotiated
 from errands.frontends.tools.keys import KEYS, PLACES
-from errands.frontends.web.answers.rows import daemon_facts, done
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler, Text
 from errands.frontends.web.callers import browser_of
 from errands.frontends.web.guard import RefusalError
+from errands.frontends.web.handlers.rows import daemon_facts, done
 from errands.frontends.web.sign_in import WebSession
 from errands.model.text.sanitise import line
 
@@ -110,7 +110,7 @@ def _session(session: WebSession, own: str) -> dict[str, Any]:
     return shaped("Session", session, current=session.id == own)
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "settings": settings,
     "doctor": doctor,
     "keys": keys,

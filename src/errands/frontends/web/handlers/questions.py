@@ -7,9 +7,9 @@ from typing import Any
 from errands.engine.approval.answers import answers_to
 from errands.engine.approval.question_facts import facts_of, headline
 from errands.engine.engine import Engine
-from errands.frontends.web.answers.rows import Rows, changed
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.handlers.rows import Rows, changed
 from errands.model.approval import Approval, AuditEntry, call_of
 from errands.model.errors import Drifted, NotFound
 from errands.model.text.answers import Answer as AnswerToQuestion
@@ -186,7 +186,7 @@ def _entry(entry: AuditEntry) -> dict[str, Any]:
     )
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "questions": questions,
     "question": question,
     "approve": approve,

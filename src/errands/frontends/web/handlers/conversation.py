@@ -6,9 +6,9 @@ from typing import Any
 
 from errands.engine.agents.call_log import calls_of, started_by
 from errands.engine.engine import Engine
-from errands.frontends.web.answers.task_page import why_not_resumable
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.handlers.task_page import why_not_resumable
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View
@@ -59,4 +59,4 @@ def _calls(engine: Engine, view: View) -> dict[int, list[dict[str, Any]]]:
     }
 
 
-ANSWERS: dict[str, Handler] = {"conversation": conversation}
+HANDLERS: dict[str, Handler] = {"conversation": conversation}

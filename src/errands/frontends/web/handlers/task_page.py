@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.frontends.web.answers.output import cause
-from errands.frontends.web.answers.rows import Rows, facts_about
-from errands.frontends.web.answers.schedules import schedule_of
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call
+from errands.frontends.web.handlers.output import cause
+from errands.frontends.web.handlers.rows import Rows, facts_about
+from errands.frontends.web.handlers.schedules import schedule_of
 from errands.model.errors import ErrandsError, NotFound
 from errands.model.text.sanitise import line, visible
 from errands.model.text.secrets import masked_variables

@@ -6,11 +6,11 @@ import os
 from datetime import datetime
 from typing import Any
 
-from errands.frontends.web.answers.questions import reason_json
-from errands.frontends.web.answers.rows import changed
 from errands.frontends.web.api.bodies import FORM
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
+from errands.frontends.web.handlers.questions import reason_json
+from errands.frontends.web.handlers.rows import changed
 from errands.model.action import written
 from errands.model.approval import way_in
 from errands.model.errors import BadValue
@@ -122,7 +122,7 @@ def submit_template(call: Call) -> Answer:
     return changed(call.engine, view)
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "submit": submit,
     "judge": judge,
     "options": options,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.frontends.web.answers.rows import Rows, changed, done
-from errands.frontends.web.answers.task_page import task
 from errands.frontends.web.api.shapes import shaped
 from errands.frontends.web.call import Answer, Call, Handler
 from errands.frontends.web.guard import RefusalError
+from errands.frontends.web.handlers.rows import Rows, changed, done
+from errands.frontends.web.handlers.task_page import task
 from errands.model.errors import BadValue, ErrandsError, StoreError
 from errands.model.states import ENDED, SIGNS
 from errands.model.text.sanitise import line
@@ -260,7 +260,7 @@ def _each(call: Call, verb: str, ids: Iterable[str]) -> tuple[list[str], list[di
     return finished, refused
 
 
-ANSWERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "tasks": tasks,
     "light-tasks": light_tasks,
     "task": task,
