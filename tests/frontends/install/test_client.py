@@ -50,6 +50,20 @@ def test_a_hook_wakes_claude_code_when_a_task_ends(person: Person) -> None:
     assert person.types("client", "claude", "wake", given=told(SESSION)).err == ""
 
 
+@pytest.mark.spec("N6", "X21")
+def test_what_a_model_reads_is_not_wrapped_at_the_width_of_a_terminal(person: Person) -> None:
+    """Claude Code tells its hooks how wide its terminal is."""
+    line = "src/" + "a-long-name/" * 10 + "module.py:3: unused import of something"
+    ended(person, f"echo {line!r}", OWNER)
+
+    woken = person.types("client", "claude", "wake", given=told(SESSION), code=2, COLUMNS="80")
+
+    assert line in woken.err
+    assert "answers no question and approves nothing.]\n- " in woken.err
+    assert woken.err.endswith("]\n")
+    assert not woken.err.endswith("\n\n")
+
+
 @pytest.mark.trap(5)
 def test_it_wakes_for_the_session_that_the_server_was_started_in(person: Person) -> None:
     """Claude Code begins a new session in the same process, and its server only knows the first."""

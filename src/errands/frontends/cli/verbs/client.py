@@ -102,7 +102,7 @@ def _wake_claude(context: Context) -> int:
     owner, engine = sessions[0], context.engine
     with turn(engine, owner) as is_mine:
         while is_mine and attend(engine, owner, is_wanted=_is_wanted(context)):
-            if _delivered(context, owner, context.note):
+            if _delivered(context, owner, _reported):
                 return BLOCKING
     return 0
 
@@ -172,6 +172,12 @@ def _is_wanted(context: Context) -> Callable[[], bool]:
 def _printed(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def _reported(text: str) -> None:
+    """Write what a model reads, with the lines as they are: Claude Code sets COLUMNS for its hooks."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 VERBS = (
