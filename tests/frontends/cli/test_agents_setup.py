@@ -14,6 +14,7 @@ from pydantic_ai.models import KnownModelName
 
 from errands.agents.candidates import KEYS
 from errands.config.edit import with_agents
+from errands.model.agent.install_hints import INSTALLED_BY
 from errands.model.errors import BadValue
 from tests.frontends.cli.person import Person
 from tests.frontends.cli.terminal import Terminal, ended
@@ -95,6 +96,7 @@ def test_nothing_to_set_up_says_how_to_get_something(bare: Person) -> None:
     said = bare.types("agents", "setup", "--yes", code=1).out
     assert "Nothing on this machine can answer prompts." in said
     assert "ollama pull qwen3" in said
+    assert all(each in said for each in INSTALLED_BY.values())
     assert not file_of(bare).exists()
     assert bare.types("agents", "setup", "--json", code=1).object["found"] == []
 
@@ -150,6 +152,25 @@ def test_a_person_chooses_and_confirms(bare: Person) -> None:
     assert "codex answers prompts from now on, in clients from their next start" in " ".join(said.split())
     assert code == 0
     assert file_of(bare).read_text() == '[agents]\ndefault = "codex"\n'
+
+
+def test_a_number_that_is_not_in_the_list_and_an_interrupt_write_nothing(bare: Person) -> None:
+    has(bare, "claude", "codex")
+    bare.environ["PATH"] += ":/usr/bin:/bin"
+    terminal = Terminal(bare)
+    child = terminal.types("agents", "setup")
+    child.expect_exact("Which one? [1-2, or Enter for none] ")
+    child.sendline("3")
+    said, code = ended(child)
+    assert code == 2
+    assert "errands: there is no 3 in the list; nothing was written" in said
+
+    child = terminal.types("agents", "setup")
+    child.expect_exact("Which one? ")
+    child.sendintr()
+    said, code = ended(child)
+    assert said.splitlines()[-1] == "nothing was written"
+    assert (code, file_of(bare).exists()) == (4, False)
 
 
 def test_agents_are_listed_with_what_keeps_them_from_starting(bare: Person) -> None:

@@ -102,6 +102,17 @@ def test_a_question_that_is_interrupted_means_no_task(
     assert person.types("ls", "--state", "proposed", "--json").out == ""
 
 
+@pytest.mark.spec("A5")
+def test_what_an_interrupt_means_is_said_on_a_line_of_its_own(terminal: Terminal, precious: Path) -> None:
+    child = terminal.types("run", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    child.sendintr()
+    said, code = ended(child)
+
+    assert (code, precious.exists()) == (4, True)
+    assert re.search(r"^not started: rm-\w+ is rejected", said, re.MULTILINE)
+
+
 @pytest.mark.spec("A5", "A11")
 def test_a_question_whose_program_was_killed_keeps_waiting(
     person: Person, terminal: Terminal, precious: Path

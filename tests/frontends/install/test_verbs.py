@@ -42,6 +42,23 @@ def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
         terminal.close()
 
 
+@pytest.mark.parametrize("answers", [[], ["y"]], ids=["the first", "the second"])
+def test_an_interrupt_at_any_question_ends_it(person: Person, answers: list[str]) -> None:
+    terminal, config = Terminal(person), person.cwd / "home" / ".codex" / "config.toml"
+    try:
+        asked = terminal.types("install", "codex")
+        for answer in answers:
+            asked.expect(r"\[y/N\] ")
+            asked.sendline(answer)
+        asked.expect(r"\[y/N\] ")
+        asked.sendintr()
+        said, code = ended(asked)
+        assert (code, config.exists()) == (4, False)
+        assert said.splitlines()[-2:] == ["^C", "nothing was written"]
+    finally:
+        terminal.close()
+
+
 def test_without_a_person_it_needs_yes(person: Person) -> None:
     refused = person.types("install", "cursor", code=2)
     assert "cannot ask without a terminal, so nothing was written; pass --yes, or see --print" in refused.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # How to install well-known programs.
-_INSTALLED_BY = {
+INSTALLED_BY = {
     "claude": "npm install -g @anthropic-ai/claude-code",
     "codex": "npm install -g @openai/codex",
     "opencode": "npm install -g opencode-ai",
@@ -21,7 +21,7 @@ SERVER = "start the server, or set `url` of this agent to its address"
 
 
 def no_program(program: str) -> str:
-    install = _INSTALLED_BY.get(program.rpartition("/")[2])
+    install = INSTALLED_BY.get(program.rpartition("/")[2])
     how = f"install it with `{install}`" if install else "install it"
     return f"program not found; {how}, or set `command` of this agent to another; {_SETTINGS}"
 

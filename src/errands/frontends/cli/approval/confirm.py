@@ -15,12 +15,15 @@ LONGEST_ANSWER = 1024
 
 
 def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
-    """Ask on the terminal; only `y` or `yes` is a yes, not a timeout or the end of input."""
+    """Ask on the terminal; only `y` or `yes` is a yes, not a timeout or the end of input.
+
+    An interrupt is no answer, and raised: a command that has more to ask ends there.
+    """
     return typed(prompt, timeout=timeout).lower() in ("y", "yes")
 
 
 def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:
-    """Ask on the terminal and return the line that is typed; empty for none.
+    """Ask on the terminal and return the line that is typed; empty for none. An interrupt is raised.
 
     Input typed before the question appeared is discarded.
     """
@@ -35,12 +38,22 @@ def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:
             sys.stderr.flush()
             line = _line(source, signals, timeout)
         if not line:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
-    except (KeyboardInterrupt, OSError, termios.error):
-        # The terminal may be gone as well.
+            _end_line()
+    except KeyboardInterrupt:
+        _end_line()
+        raise
+    except (OSError, termios.error):
         line = b""
     return line.decode("utf-8", "replace").strip()
+
+
+def _end_line() -> None:
+    """Begin a new line behind a question without an answer; the terminal may be gone as well."""
+    try:
+        sys.stderr.write("\n")
+        sys.stderr.flush()
+    except OSError:
+        pass
 
 
 def _line(source: int, signals: int, timeout: float) -> bytes:

@@ -9,6 +9,7 @@ from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.approval.confirm import answered
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option
+from errands.model.agent.install_hints import INSTALLED_BY
 from errands.model.errors import ErrandsError
 from errands.text import Cell, Column, did_you_mean, facts, table
 
@@ -21,8 +22,9 @@ NOTHING = 1  # the exit code when no agent can be set up
 DECLINED = 4
 HOW = (
     "install Ollama (https://ollama.com/download) and run `ollama pull qwen3`, for a model on this machine",
-    "or install Claude Code: npm install -g @anthropic-ai/claude-code",
-    "or Codex: npm install -g @openai/codex",
+    f"or install Claude Code: {INSTALLED_BY['claude']}",
+    f"or Codex: {INSTALLED_BY['codex']}",
+    f"or OpenCode: {INSTALLED_BY['opencode']}",
     "or set a key of a provider, such as ANTHROPIC_API_KEY or OPENAI_API_KEY",
 )
 
@@ -75,7 +77,10 @@ def setup(context: Context, arguments: Arguments) -> int:
         return NOTHING
     chosen: Candidate | None = usable[0]
     if not arguments.yes and arguments.agent is None and not arguments.json and is_person():
-        chosen = _choice(usable)
+        try:
+            chosen = _choice(usable)
+        except KeyboardInterrupt:
+            chosen = None
     if chosen is None:
         context.note("nothing was written")
         return DECLINED
@@ -96,7 +101,11 @@ def setup(context: Context, arguments: Arguments) -> int:
     if not arguments.yes:
         if not is_person():
             raise Usage("cannot ask without a terminal, so nothing was written; pass --yes")
-        if not answered("Write this? [y/N] "):
+        try:
+            is_agreed = answered("Write this? [y/N] ")
+        except KeyboardInterrupt:
+            is_agreed = False
+        if not is_agreed:
             context.note("nothing was written")
             return DECLINED
     write(file, after)
@@ -143,7 +152,9 @@ def _choice(usable: list[Candidate]) -> Candidate | None:
     if len(usable) == 1:
         return usable[0]
     said = typed(f"Which one? [1-{len(usable)}, or Enter for none] ")
-    if said.isdecimal() and 1 <= int(said) <= len(usable):
+    if said.isdecimal():
+        if not 1 <= int(said) <= len(usable):
+            raise Usage(f"there is no {said} in the list; nothing was written")
         return usable[int(said) - 1]
     return _named(said, usable) if said else None
 

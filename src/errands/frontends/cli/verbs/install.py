@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")
 SERVICE = "service"
+DECLINED = 4  # the exit code when a person said no
+UNCHANGED = "nothing was written"
 _COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
 # Lines of longer changes, and of files that are ours alone, are only counted: nobody reads hundreds.
 MOST_LINES = 24
@@ -41,12 +43,17 @@ def install(context: Context, arguments: Arguments) -> int:
     if made.offer is not None and is_asked:
         why, setting = made.offer
         context.say(why, f"The setting that lets it use them: {setting}")
-        if answered("Let it use the tools of Errands without asking? [y/N] "):
+        try:
+            is_trusted = answered("Let it use the tools of Errands without asking? [y/N] ")
+        except KeyboardInterrupt:
+            context.note(UNCHANGED)
+            return DECLINED
+        if is_trusted:
             made = _installation(context, arguments, arguments.dialect, True)
     is_done = _changed(context, arguments, made, removing=False)
     if is_done and not is_asked:
         _hint(context, made)
-    return 0 if is_done else 4
+    return 0 if is_done else DECLINED
 
 
 def _hint(context: Context, made: Installation) -> None:
@@ -58,7 +65,7 @@ def _hint(context: Context, made: Installation) -> None:
 
 def uninstall(context: Context, arguments: Arguments) -> int:
     made = _installation(context, arguments, None, None)
-    return 0 if _changed(context, arguments, made, removing=True) else 4
+    return 0 if _changed(context, arguments, made, removing=True) else DECLINED
 
 
 def _installation(
@@ -109,8 +116,12 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
             )
         what = [f"Change {plural(len(changes), 'file')}"] if changes else []
         what += [f"run {plural(len(steps), 'command')}"] if steps else []
-        if not answered(f"{' and '.join(what).capitalize()}? [y/N] "):
-            context.note("nothing was written")
+        try:
+            is_agreed = answered(f"{' and '.join(what).capitalize()}? [y/N] ")
+        except KeyboardInterrupt:
+            is_agreed = False
+        if not is_agreed:
+            context.note(UNCHANGED)
             return False
     context.say(*made.carry_out())
     return True
