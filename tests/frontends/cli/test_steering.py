@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended
 
 
 @pytest.mark.spec("L9", "L21")
@@ -164,6 +165,22 @@ def test_a_task_without_input_reads_nothing_and_refuses_what_is_sent(person: Per
 
     assert "input" in person.types("send", task_id, "hello", code=1).err
     person.types("cancel", task_id)
+
+
+@pytest.mark.spec("L24")
+def test_a_person_is_not_asked_to_type_for_a_task_that_takes_nothing(person: Person) -> None:
+    deaf = person.starts("sleep 300")
+    person.waits_until(deaf, "state", "running")
+    terminal = Terminal(person)
+    try:
+        for task, why in (("nope", "unknown task 'nope'"), (deaf, "started without input")):
+            said, code = ended(terminal.types("send", task))
+            assert code in (1, 3)
+            assert why in said
+            assert "Ctrl-D" not in said
+    finally:
+        terminal.close()
+    person.types("cancel", deaf)
 
 
 @pytest.mark.spec("O14")

@@ -19,6 +19,7 @@ def send(context: Context, arguments: Arguments) -> int:
         content = b""
     else:
         if sys.stdin.isatty():
+            _check(context, arguments.id)
             context.note("type the input and end it with Ctrl-D")
         content = sys.stdin.buffer.read()
     try:
@@ -26,6 +27,14 @@ def send(context: Context, arguments: Arguments) -> int:
     except UnknownTask as error:
         return fleet_control(context, error).send(arguments.id, content, eof=arguments.eof)
     return 0
+
+
+def _check(context: Context, beginning: str) -> None:
+    """Refuse a task that takes no input before a person types some."""
+    try:
+        context.engine.send(beginning, b"")
+    except UnknownTask as error:
+        fleet_control(context, error)
 
 
 VERBS = (
