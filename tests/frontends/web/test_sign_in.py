@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from errands.frontends.web.callers import browser_of
@@ -150,6 +151,24 @@ def test_a_link_on_a_terminal_has_a_qr_code() -> None:
     drawn = qr("http://127.0.0.1:7979/#code=" + "x" * 43)
     assert len(drawn.splitlines()) > 10
     assert set(drawn) & set("▀▄█")
+
+
+@pytest.mark.spec("X21")
+def test_on_a_terminal_the_link_has_a_line_of_its_own(web: WebServer) -> None:
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "errands", "web", "--no-open"],
+        env=web.environ,
+        dimensions=(24, 80),
+        encoding="utf-8",
+        timeout=int(WITHIN),
+    )
+    child.expect(pexpect.EOF)
+    lines = (child.before or "").splitlines()
+    child.close()
+    assert lines[0] == "sign in (once, within 5 minutes):"
+    assert lines[1].startswith(f"{web.url}/#code=")
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_service_prints_no_link(make_web: Callable[..., WebServer]) -> None:

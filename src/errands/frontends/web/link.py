@@ -18,7 +18,9 @@ _FOR_PHONES = "for a QR code that a phone can use, set web.origin (docs/how-to/w
 def print_link(signing: Signing, url: str, code: str, *, is_opened: bool) -> None:
     """Print the link of a code, then the plain address; open the link in a browser if that is wanted."""
     link = f"{url}/#code={code}"
-    sys.stdout.write(f"sign in (once, within {_MINUTES} minutes): {link}\n")
+    # On a line of its own it fits a terminal, and can be selected with one click.
+    gap = "\n" if sys.stdout.isatty() else " "
+    sys.stdout.write(f"sign in (once, within {_MINUTES} minutes):{gap}{link}\n")
     sys.stdout.write(f"from then on: {url}\n")
     if sys.stdout.isatty():
         # Behind an address that only this machine can reach, a camera would lead a phone nowhere.

@@ -124,6 +124,9 @@ def serve(
         )
         if code:
             print_link(signing, url, code, is_opened=is_opened)
+            if sys.stdout.isatty():
+                sys.stdout.write("serving until Ctrl-C\n")
+                sys.stdout.flush()
         else:
             sys.stdout.write(f"{url}\n")
             sys.stdout.flush()
