@@ -202,6 +202,25 @@ def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None
     assert said == "errands: unknown command /stauts (did you mean /status?); /help lists them\n"
 
 
+@pytest.mark.spec("X6", "X22")
+def test_other_names_of_verbs_work_with_a_slash_too(person: Person) -> None:
+    said = says(person, "/add --name napping sleep 60", "/ps", "/kill napping", "/rm napping")
+
+    assert "unknown command" not in said
+    assert said.startswith("started napping-")
+    assert "● running" in said
+    assert "cancelled" in said or "cancelling" in said
+
+
+@pytest.mark.spec("X6")
+def test_help_and_hints_name_commands_as_they_are_typed_here(person: Person) -> None:
+    said = says(person, "/help", "/lane shell 2", "/lane shell default")
+
+    assert "until /unpause" in said
+    assert "until /release" in said
+    assert "(back to that: /lane shell default)" in " ".join(said.split())
+
+
 def test_each_word_for_leaving_leaves(person: Person) -> None:
     for word in ("/quit", "/exit", "exit", "quit"):
         assert says(person, word, "/help") == ""

@@ -27,8 +27,8 @@ class CommandLine(Protocol):
     def verbs(self) -> Mapping[str, Any]:
         """Return the verbs that work in a chat, by name."""
 
-    def refuse(self, name: str) -> None:
-        """Say why a verb does not work in a chat, if there is one of that name."""
+    def knows(self, name: str) -> bool:
+        """Return whether this is another name of a verb; refuse a verb that does not work in a chat."""
 
     def parse(self, line: str) -> Typed: ...
 

@@ -14,6 +14,7 @@ from errands.dialects.claude import listed
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, claude, claude_type
 from errands.engine.engine import Engine
 from errands.frontends.chat.chat_session import ChatSession
+from errands.frontends.chat.command_line import slashed
 from errands.model.agent.session import is_conversation
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
@@ -127,7 +128,11 @@ def help_(session: ChatSession, rest: str) -> None:
         return
     verbs = session.line.verbs()
     rows = [(each.usage, each.summary) for each in COMMANDS]
-    rows += [(f"/{name} ...", verb.summary) for name, verb in verbs.items() if f"/{name}" not in BY_NAME]
+    rows += [
+        (f"/{name} ...", slashed(verb.summary, verbs))
+        for name, verb in verbs.items()
+        if f"/{name}" not in BY_NAME
+    ]
     session.say(*facts(rows, session.output.look))
     session.say(
         "  /help run, or /run --help, shows the options of a command; they are those of `errands run`."
@@ -192,8 +197,8 @@ def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
     if command is not None:
         return lambda: command.run(session, rest)
     names = (*BY_NAME, *(f"/{name}" for name in session.line.verbs()))
-    if word not in names and not any(name.startswith(f"{word} ") for name in names):
-        session.line.refuse(word[1:])  # a verb that does not work here says why
+    is_known = word in names or any(name.startswith(f"{word} ") for name in names)
+    if not is_known and not session.line.knows(word[1:]):
         raise BadValue(f"unknown command {word}{did_you_mean(word, names)}; /help lists them")
     return lambda: session.perform(line.strip()[1:])
 

@@ -70,12 +70,13 @@ class ChatLine:
         """Return the verbs that work in a chat, by name."""
         return {name: adapted(load(name)) for name in VERBS}
 
-    def refuse(self, name: str) -> None:
-        """Say where a verb works that does not work here; say nothing about other words."""
+    def knows(self, name: str) -> bool:
+        """Return whether this is another name of a verb; refuse a verb that does not work in a chat."""
         from errands.frontends.cli.other_tools import VERBS as MEANT
 
         if name in NAMES or name in MEANT or name in ALIASES:
             _verb(name)
+        return name in ALIASES
 
     def parse(self, line: str) -> Typed:
         """Read a line without its slash."""
