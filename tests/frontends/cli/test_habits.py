@@ -298,6 +298,7 @@ def test_what_a_verb_does_not_take_is_answered_with_the_reason(name: str) -> Non
     ("line", "answer"),
     [
         ("ls failed", "ls does not take 'failed'; use --state failed"),
+        ("edit x --after y", "edit does not take --after: this cannot change; cancel the task"),
         ("ls make-7k2m4x", "ls does not take 'make-7k2m4x'; errands show ID shows one task"),
         ("kill -9 make", "cancel does not take -9: it sends SIGTERM, then SIGKILL"),
         ("rm -f make", "clear does not take -f: errands cancel ID ends a task first"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.limits import Lane
+    from errands.text import Look
 
 
 def hold(context: Context, arguments: Arguments) -> int:
@@ -158,7 +159,7 @@ def lane(context: Context, arguments: Arguments) -> int:
     elif arguments.width is None:
         context.say(*_table(context, lanes))
     else:
-        context.say(_said(lanes[0], is_new=arguments.lane not in known))
+        context.say(_said(lanes[0], context.look, is_new=arguments.lane not in known))
     return 0
 
 
@@ -203,16 +204,15 @@ def _origin(lane: Lane) -> str:
     return f"set by {line(lane.set_by or '')} {ago(lane.set_at, at=now())}{other}"
 
 
-def _said(lane: Lane, *, is_new: bool) -> str:
+def _said(lane: Lane, look: Look, *, is_new: bool) -> str:
     if lane.set_at is None and lane.configured is None:
         rest = "; what is pending in it starts one at a time" if lane.pending else ""
         return f"removed lane {lane.name}, which the configuration does not have{rest}"
     what = "nothing more starts" if not lane.width else f"{plural(lane.width, 'run')} at once"
     more = ""
     if lane.set_at is not None and lane.configured not in (None, lane.width):
-        more = (
-            f"; the configuration says {lane.configured} (back to that: errands lane {lane.name} {DEFAULT})"
-        )
+        back = look.command(f"lane {lane.name} {DEFAULT}")
+        more = f"; the configuration says {lane.configured} (back to that: {back})"
     return f"{'new lane' if is_new else 'lane'} {lane.name}: {what} from now on{more}"
 
 
@@ -264,9 +264,12 @@ VERBS = (
             "edit ID [options] -- COMMAND [ARG...]",
             "edit ID [options] ['PROMPT']",
         ),
-        refused=dict.fromkeys(
-            ("--command", "--cmd"), "write it after --, as in errands edit ID -- make test"
-        ),
+        refused={
+            **dict.fromkeys(("--command", "--cmd"), "write it after --, as in errands edit ID -- make test"),
+            **dict.fromkeys(
+                ("--after", "--key", "--fork"), "this cannot change; cancel the task, and start another one"
+            ),
+        },
         details="What is not given stays as it is: command or prompt, directory, environment, schedule, "
         "place in the lane. The task is judged again, as if it were started now, and an open question about "
         "it is asked again; a recurring task runs again once that is approved. A changed schedule counts "
