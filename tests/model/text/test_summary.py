@@ -82,6 +82,26 @@ def test_many_errors_stay_many() -> None:
 
 
 @pytest.mark.parametrize(
+    ("output", "code", "said"),
+    [
+        (
+            "/bin/bash: line 1: ./build.sh: No such file or directory\n",
+            127,
+            "./build.sh: No such file or directory",
+        ),
+        ("bash: line 3: /etc/passwd: Permission denied\n", 126, "/etc/passwd: Permission denied"),
+        ("built\nsh: 1: mkae: not found\n", 127, "mkae: not found"),
+        ("/bin/bash: line 1: mkae: command not found\n", 127, "mkae: command not found"),
+        ("/bin/bash: line 1: mkae: command not found\n", 0, None),
+        ("server: 1: ready: yes\n", 1, None),
+        ("exit 127\n", 127, None),
+    ],
+)
+def test_a_program_that_did_not_start_is_named(output: str, code: int, said: str | None) -> None:
+    assert summarise("./build.sh", output, exit_code=code) == said
+
+
+@pytest.mark.parametrize(
     "output",
     [
         "",
@@ -104,8 +124,10 @@ def test_any_output_is_survived(command: str, output: str, exit_code: int) -> No
 
 
 @pytest.mark.parametrize(
-    "piece", ["1 passed, ", "= ", "1 ", "Tests: 1 a, ", "make: *** ", "Found 1 error", "--- PASS: x "]
+    "piece",
+    ["1 passed, ", "= ", "1 ", "Tests: 1 a, ", "make: *** ", "Found 1 error", "--- PASS: x ", "sh: 1: a: b "],
 )
 @pytest.mark.timeout(60)
 def test_no_output_makes_it_slow(piece: str) -> None:
-    summarise("make", piece * 100_000, exit_code=0)
+    for code in (0, 127):
+        summarise("make", piece * 100_000, exit_code=code)

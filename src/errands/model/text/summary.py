@@ -39,6 +39,7 @@ _COUNTED = frozenset(
     "file files package packages fixable fixed remaining but exit code".split()
 )
 _BAD = ("failed", "error", "xpassed", "would be", "no rule")
+_NOT_STARTED = (126, 127)  # the exit codes with which a shell says so
 _COUNT = re.compile(r"(\d+) ([a-z]+)")
 # Each line that a tool ends with contains one of these; most output of most commands contains none.
 _HINTS = (" in ", "Ran ", "Tests", "test result", "ok  ", "FAIL", "checks passed", "Found ", "formatted")
@@ -52,7 +53,7 @@ def summarise(command: str, output: str, *, exit_code: int | None) -> str | None
     if found is None:
         found = max(_make(text), default=None) if "make" in command or "make: ***" in text else None
     if found is None:
-        return None
+        return _not_started(text) if exit_code in _NOT_STARTED else None
     said = found[1][:LONGEST_SUMMARY]
     return f"{said}, but exit code {exit_code}" if exit_code and _is_good(said) else said
 
@@ -162,6 +163,12 @@ def _make(text: str) -> Iterator[Found]:
         prefix + r"(Nothing to be done for '.{1,80}'|'.{1,80}' is up to date)\.$", text, re.M
     ):
         yield match.end(), match[1][0].lower() + match[1][1:]
+
+
+def _not_started(text: str) -> str | None:
+    """Return what a shell said last of a program that it could not start."""
+    said = re.findall(r"^\S{1,40}: (?:line )?\d+: (\S.{0,120}: [A-Za-z][A-Za-z ]{1,60})$", text, re.M)
+    return said[-1] if said else None
 
 
 _TOOLS: tuple[Callable[[str], Iterable[Found]], ...] = (
