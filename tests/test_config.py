@@ -124,7 +124,8 @@ def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
     [
         ('[runs]\ngrase = "5s"', "runs.grase", "no such key (did you mean grace?)"),
         ("[lane]\nshell = 2", "lane", "no such section (did you mean lanes?)"),
-        ("tick = 3", "tick", "no such key outside every section"),
+        ("tick = 3", "tick", "no such key outside every section; the sections are: agents, approval, "),
+        ("[web]\nport = 80", "web.port", "no such key; there are: address, cert, cert_key, mcp, origin"),
         ("runs = 3", "runs", "is a section; write [runs]"),
         ("[runs]\ngrace = 5", "runs.grace", 'write a duration with its unit, in quotes, such as "5s"'),
         ('[runs]\ngrace = "soon"', "runs.grace", "soon"),

@@ -15,7 +15,7 @@ from errands.text import did_you_mean, nearest, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from errands.config.keys import Key
@@ -98,7 +98,7 @@ class Loader:
         for section, table in tree.items():
             if section not in self.values:
                 what = "section" if isinstance(table, dict) else "key outside every section"
-                self._problem(path, section, f"no such {what}" + did_you_mean(section, self.values))
+                self._problem(path, section, _unknown(what, section, self.values, "the sections are"))
             elif not isinstance(table, dict):
                 self._problem(path, section, f"is a section; write [{section}] and its keys below")
             else:
@@ -154,7 +154,7 @@ class Loader:
         key = key_of(section, name)
         if key is None:
             known = [k.name for k in KEYS if k.section == section]
-            return self._problem(source, path, "no such key" + did_you_mean(name, known))
+            return self._problem(source, path, _unknown("key", name, known, "there are"))
         if project and not key.project:
             advice = f"a project cannot decide this; set it in your own file, {self.user}, or {key.variable}"
             return self._problem(source, path, advice)
@@ -205,6 +205,12 @@ class Loader:
             near = did_you_mean(default, known)
             advice = f"unknown agent {default!r}{near}; known: {', '.join(known)}"
             self._problem(source, "agents.default", advice)
+
+
+def _unknown(what: str, word: str, known: Iterable[str], these: str) -> str:
+    """Say that a name does not exist, and which one was meant or which there are."""
+    near = did_you_mean(word, known)
+    return f"no such {what}{near}" if near else f"no such {what}; {these}: {', '.join(sorted(known))}"
 
 
 def _shell_trouble(shell: str | None) -> str:
