@@ -10,7 +10,7 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option, whole
 from errands.frontends.cli.targets import fleet_tasks, newest_task, resolved, run_of
-from errands.model.errors import UnknownTask
+from errands.model.errors import UnknownTask, unknown_task
 from errands.model.record import evolve
 from errands.model.text.duration import spoken
 from errands.model.view import View
@@ -32,6 +32,8 @@ EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 def show(context: Context, arguments: Arguments) -> int:
     given = newest_task(context, (), "yet") if arguments.id is None else arguments.id
     name, _, number = given.partition(".")
+    if not name:
+        raise unknown_task(given)
     try:
         view = context.engine.get(resolved(context, name))
     except UnknownTask as error:
