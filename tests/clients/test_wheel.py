@@ -95,6 +95,7 @@ def test_the_demo_runs_from_the_installed_wheel(
     shown = ran([errands, "demo"], cwd=tmp_path, env=_environment(tmp_path))
 
     assert "every notice was delivered" in shown
+    assert shown.endswith("Now start something of yours: errands run -- make test\n")
 
 
 @pytest.mark.spec("X22")

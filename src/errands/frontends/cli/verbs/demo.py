@@ -26,10 +26,10 @@ def demo(context: Context, arguments: Arguments) -> int:
     finally:
         stage.quietly("cancel", "--batch", "demo")
         stage.quietly("daemon", "stop")
-        if arguments.keep:
-            context.say("", f"kept the home of this demo: ERRANDS_HOME={home} errands ls")
-        else:
+        if not arguments.keep:
             shutil.rmtree(home, ignore_errors=True)
+    kept = f"its home is kept (ERRANDS_HOME={home} errands ls)" if arguments.keep else "nothing of it is left"
+    context.say("", f"That was the demo; {kept}.", "Now start something of yours: errands run -- make test")
     return 0
 
 
@@ -174,7 +174,7 @@ def play(stage: Stage) -> None:
         stage.type("show", "post")
 
     stage.narrate("Cancel what is no longer needed: its whole process tree ends.")
-    stage.type("cancel", "server")
+    stage.type("cancel", "server", *(["post"] if stage.can_watch else []))
 
     stage.narrate("See what went wrong, with the last lines of output; then run it again.")
     stage.type("show", "lint")
