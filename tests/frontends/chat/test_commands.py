@@ -203,22 +203,14 @@ def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None
 
 
 @pytest.mark.spec("X6", "X22")
-def test_other_names_of_verbs_work_with_a_slash_too(person: Person) -> None:
-    said = says(person, "/add --name napping sleep 60", "/ps", "/kill napping", "/rm napping")
+def test_verbs_go_by_their_other_names_and_are_named_as_they_are_typed_here(person: Person) -> None:
+    said = says(person, "/add --name nap sleep 60", "/ps", "/kill nap", "/help")
 
+    assert said.startswith("started nap-")
     assert "unknown command" not in said
-    assert said.startswith("started napping-")
-    assert "● running" in said
-    assert "cancelled" in said or "cancelling" in said
-
-
-@pytest.mark.spec("X6")
-def test_help_and_hints_name_commands_as_they_are_typed_here(person: Person) -> None:
-    said = says(person, "/help", "/lane shell 2", "/lane shell default")
-
-    assert "until /unpause" in said
-    assert "until /release" in said
-    assert "(back to that: /lane shell default)" in " ".join(said.split())
+    assert all(each in said for each in ("● running", "until /unpause", "until /release"))
+    assert "(back to that: /lane shell default)" in " ".join(says(person, "/lane shell 2").split())
+    person.types("lane", "shell", "default")
 
 
 def test_each_word_for_leaving_leaves(person: Person) -> None:

@@ -128,18 +128,6 @@ def test_a_task_that_printed_nothing_is_shown_without_a_hint_to_its_output(perso
     assert "all of it" not in shown
 
 
-def test_a_path_is_no_task_and_shown_as_it_was_typed(person: Person) -> None:
-    assert person.types("show", "../x", code=3).err.startswith("errands: unknown task '../x'; ")
-
-
-def test_a_program_that_is_not_there_is_named_as_the_reason(person: Person) -> None:
-    task_id = person.types("run", "-q", "./missing.sh").out.strip()
-
-    ended = person.types("wait", task_id, code=127).out
-    assert ended.endswith("exit 127 · ./missing.sh: No such file or directory\n")
-    assert "./missing.sh: No such file or directory" in person.types("show", task_id).out
-
-
 def test_a_credential_in_a_command_is_not_shown(person: Person) -> None:
     shape, value = "ghp_" + "a1B2c3D4e5F6" * 3, "marmalade in the morning"
     task_id = person.types("run", "-q", f"true {shape} '{value}'", JAM_TOKEN=value).out.strip()

@@ -129,3 +129,15 @@ db.execute("SELECT count(*) FROM tasks").fetchone()
 print("reading", flush=True)
 sys.stdin.read()
 """
+
+
+def test_a_path_is_no_task_and_shown_as_it_was_typed(person: Person) -> None:
+    assert person.types("show", "../x", code=3).err.startswith("errands: unknown task '../x'; ")
+
+
+def test_a_program_that_is_not_there_is_named_as_the_reason(person: Person) -> None:
+    task_id = person.types("run", "-q", "./missing.sh").out.strip()
+
+    ended = person.types("wait", task_id, code=127).out
+    assert ended.endswith("exit 127 · ./missing.sh: No such file or directory\n")
+    assert "./missing.sh: No such file or directory" in person.types("show", task_id).out
