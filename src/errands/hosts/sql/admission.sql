@@ -10,7 +10,7 @@ create or replace function fleet.enter() returns void language sql as $$
     select pg_advisory_xact_lock_shared(7203331, 1)
 $$;
 
--- Take back what no host has, because the server may have lost that it was taken, and even that it ended: nobody takes
+-- Withdraw what no host has, because the server may have lost that it was taken, and even that it ended: no host takes
 -- it before its home has said that it still wants it.
 create or replace function fleet.doubt() returns void language plpgsql as $$
 begin
@@ -200,7 +200,7 @@ begin
 end
 $$;
 
--- Take back offers that nobody took for a while: their job was lost, or their hosts are. Then offer again.
+-- Withdraw offers that no host took for a while: their job was lost, or their hosts are. Then offer again.
 create or replace function fleet.sweep(c fleet.clock) returns void language plpgsql as $$
 declare
     r fleet.runs;

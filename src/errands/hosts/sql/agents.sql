@@ -18,7 +18,7 @@ create table if not exists fleet.agent_answers (
     primary key (number, attempt, question)
 );
 
--- The messages of an agent's session, by which another host can go on with its run.
+-- The messages of an agent's session, with which another host can continue its run.
 create table if not exists fleet.agent_steps (
     number bigint not null references fleet.runs on delete cascade,
     n integer not null,

@@ -142,8 +142,8 @@ begin
 end
 $$;
 
--- Give up hosts whose lease is long over. The caller must have been in touch all the time, and so must the server
--- have been: after an outage every lease looks over.
+-- Give up hosts whose lease expired long ago. The caller must have been in touch all the time, and so must the server
+-- have been: after an outage every lease looks expired.
 create or replace function fleet.reap(caller text, its_epoch bigint) returns integer language plpgsql as $$
 declare
     c fleet.clock;

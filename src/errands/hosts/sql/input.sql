@@ -1,7 +1,7 @@
 -- Input and pauses of runs: what the home of a run wants of the host that has it, besides its end.
 
--- Input in numbered pieces. It may be secret, so it is kept until the run has taken it, or, if another host may begin
--- the run anew and needs all of it again, as long as the run.
+-- Input in numbered pieces. It may be secret, so it is kept only until the run has taken it, or as long as the run if
+-- another host may start that over and need all of it again.
 create table if not exists fleet.inputs (
     number bigint not null references fleet.runs on delete cascade,
     piece integer not null,
@@ -73,7 +73,7 @@ returns table (piece integer, reply text) language sql stable as $$
     select piece, reply from fleet.inputs where number = its_number and piece > since and reply is not null order by piece
 $$;
 
--- Pause a run, or let it go on: by its host, or, if none has it, by keeping it from them.
+-- Pause or continue a run: through its host, or, if none has it, by keeping it from all hosts.
 create or replace function fleet.pause(its_home text, its_key text, is_wanted boolean) returns void language plpgsql as $$
 declare
     r fleet.runs;

@@ -1,7 +1,7 @@
 -- Loss: what becomes of a run whose host was given up, or does not know how it ended.
 
--- Whether another host may begin a run that was lost. A run that was lost three times may be what its hosts die of.
--- An agent goes on from its last step that the fleet has, if there is another host for it.
+-- Whether another host may begin a run that was lost. A run that was lost three times may be what kills its hosts.
+-- An agent continues from its last step that the fleet has, if there is another host for it.
 create or replace function fleet.may_run_again(r fleet.runs) returns boolean language sql stable as $$
     select r.stop_grace is null and r.attempt < 3 and (
         r.policy = 'again'
@@ -16,7 +16,7 @@ create or replace function fleet.may_run_again(r fleet.runs) returns boolean lan
     )
 $$;
 
--- Let another host have a run that was lost; if it is paused, not before it continues.
+-- Give a lost run to another host; if it is paused, not before it continues.
 create or replace function fleet.queue_again(r fleet.runs) returns void language plpgsql as $$
 begin
     update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;

@@ -1,4 +1,4 @@
--- Notices: people are told once, also while the home of their task is asleep.
+-- Notices: each is delivered once, even while the home of its task is asleep.
 
 -- Who reports a run to an address: the home or the host that says so first.
 create table if not exists fleet.notices (
@@ -19,8 +19,8 @@ create table if not exists fleet.letters (
     unique (sender, token)
 );
 
--- List the ends of runs that their homes cannot report, because they are out of touch, to one of these channels: those
--- that nobody reports yet, and those that this host said it would.
+-- List the ends of runs for one of these channels whose homes cannot report them, being out of touch: those that no
+-- host reports yet, and those that this host said it would.
 create or replace function fleet.unreported(its_host text, channels text[]) returns table (
     number bigint, channel text, target text, key text, task text, home_name text, outcome jsonb, body jsonb
 ) language sql stable as $$

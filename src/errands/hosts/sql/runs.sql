@@ -166,7 +166,7 @@ create or replace function fleet.held(its_host text, its_epoch bigint) returns s
     select * from fleet.runs where host = its_host and epoch = its_epoch and state = 'taken' order by number
 $$;
 
--- Let a host have again what it took, after the server lost its last commits; return the numbers that are refused.
+-- Give a host back what it took, after the server lost its last commits; return the numbers that are refused.
 create or replace function fleet.affirm(its_host text, its_epoch bigint, claims jsonb)
 returns setof bigint language plpgsql as $$
 declare
@@ -225,7 +225,7 @@ create or replace function fleet.results(its_home text) returns setof fleet.plac
     order by place
 $$;
 
--- Note that a home has recorded these ends, and which of their tasks go on after them.
+-- Note that a home has recorded these ends, and which of their tasks continue after them.
 create or replace function fleet.acknowledge(its_home text, keys text[], continued text[]) returns void language sql as $$
     update fleet.runs set acked = true, goes_on = key = any (continued)
     where home = its_home and key = any (keys) and state = 'ended'

@@ -48,7 +48,7 @@ end
 $$;
 
 -- Each end is answered as `fleet.finish` has it; the other rows are runs that the host has from now on. What it has
--- without knowing is among them, because a reply can be lost. Of runs that nobody has, what is offered comes first. A
+-- without knowing is among them, because a reply can be lost. Of runs that no host has, what is offered comes first. A
 -- host that is never idle takes what is queued without an offer, which saves most of the work.
 create or replace function fleet.turn(
     its_host text, its_epoch bigint, numbers bigint[], attempts integer[], outcomes jsonb[],
