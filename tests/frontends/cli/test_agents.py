@@ -46,7 +46,7 @@ def test_impossible_options_are_refused_and_nothing_is_created(newcomer: Person)
     unknown = newcomer.types("ask", "--agent", "nobody", "x", code=None).err
     assert "unknown agent 'nobody'" in unknown
     assert (
-        'a table [agents.nobody] into your configuration, with backend = "command" for a program' in unknown
+        'a table [agents.nobody] in your configuration, with backend = "command" for a program' in unknown
     )
     assert newcomer.types("ls", "--json").out == ""
 

@@ -60,7 +60,7 @@ def _complete(address: Address, draft: Draft, config: Config, owner: str) -> Add
             )
         raise BadValue(
             f"unknown channel {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}; "
-            "to add one, put a section [channels.NAME] into your configuration"
+            "to add one, write a section [channels.NAME] in your configuration"
         )
     match kind:
         case "inbox":

@@ -141,7 +141,7 @@ def known(agent: str, config: Config) -> str:
         names = tuple(dict.fromkeys((*BACKENDS, *config.backends)))
         raise UnknownAgent(
             f"unknown agent {agent!r}{did_you_mean(agent, names)}; known: {', '.join(names)}; "
-            f"to add it, put a table [agents.{agent}] into your configuration, with "
+            f"to add it, write a table [agents.{agent}] in your configuration, with "
             'backend = "command" for a program such as claude, or "builtin" for a model'
         )
     return agent
