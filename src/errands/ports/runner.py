@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
 
         def pause(self, run_id: str, *, wanted: bool) -> bool:
-            """Stop all processes of a run until they are to continue; meanwhile its time-outs stand still.
+            """Stop all processes of a run until they are to continue; meanwhile its time-outs do not count.
 
             Idempotent. False means that the run's shim is too old to do it.
             """

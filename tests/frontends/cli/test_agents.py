@@ -45,9 +45,7 @@ def test_impossible_options_are_refused_and_nothing_is_created(newcomer: Person)
     assert "unknown conversation 'nope'" in newcomer.types("ask", "--fork", "nope", "x", code=3).err
     unknown = newcomer.types("ask", "--agent", "nobody", "x", code=None).err
     assert "unknown agent 'nobody'" in unknown
-    assert (
-        'a table [agents.nobody] in your configuration, with backend = "command" for a program' in unknown
-    )
+    assert 'a table [agents.nobody] in your configuration, with backend = "command" for a program' in unknown
     assert newcomer.types("ls", "--json").out == ""
 
 

@@ -1,4 +1,4 @@
-"""The pause of a run: while it lasts, no process of its tree runs, and its time-outs stand still.
+"""The pause of a run: while it lasts, no process of its tree runs, and no time-out counts.
 
 The pool writes into the run directory what is wanted, and tells the shim to look; so a new daemon, or the
 next attempt of a run, goes on from there. Once every process has stopped, the shim notes

@@ -138,7 +138,7 @@ VERBS = (
         summary="pause a running task or a schedule until errands unpause",
         run=pause,
         details="Without an id, pauses the newest running task that you started. All processes of a "
-        "running task are suspended (SIGSTOP) and keep their memory; its time limits stand still, and its "
+        "running task are suspended (SIGSTOP) and keep their memory; its time limits do not count, and its "
         "place in the lane is free for others. A task that has not started is held. For a "
         "recurring task, the schedule is paused: its current run continues unless --run is given, and one "
         "that has not started is cancelled. A running agent cannot be paused, but the commands that it has "
