@@ -200,6 +200,7 @@ def test_a_host_leaves_when_nothing_is_lost_by_it(
 
     refused = visitor.run("host", "leave")
     assert refused.returncode != 0
+    assert "errands: this host runs 1 task of other homes; wait" in refused.stderr
     assert "--force" in refused.stderr
 
     gate.write_text("\n")

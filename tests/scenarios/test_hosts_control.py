@@ -162,7 +162,8 @@ def test_a_third_home_pauses_a_task_and_lets_it_go_on(
     assert "its processes are suspended" in desk.say("pause", task)
     assert state_of("86398") == "T"
     assert "paused" in laptop.say("ls")
-    assert "paused" in desk.say("show", task)
+    assert desk.say("show", task).splitlines()[0].endswith("paused")
+    assert desk.say("ls", "--fleet").splitlines()[1].split()[2] == "paused"
     assert "continued" in desk.say("unpause", task)
     assert state_of("86398") == "S"
     assert "is not paused" in desk.say("unpause", task)

@@ -12,6 +12,7 @@ from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
 from errands.model.options.draft import HERE
 from errands.ports.fleet import membership
 from errands.ports.fleet.membership import Membership, read_url
+from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,9 +89,13 @@ async def leave(engine: Engine, open_fleet: OpenFleet, *, is_forced: bool) -> st
     noted = os.listdir(engine.home.guests) if os.path.isdir(engine.home.guests) else []
     guests = sum(map(str.isdecimal, noted))
     if (placed or guests) and not is_forced:
+        runs = [
+            *([f"other hosts run {plural(placed, 'task')} of this home"] if placed else []),
+            *([f"this host runs {plural(guests, 'task')} of other homes"] if guests else []),
+        ]
         raise IllegalMove(
-            f"other hosts run {placed} tasks of this home, and this host runs {guests} of others; wait "
-            "for them (errands host drain lets it take no more), or leave with --force, and they are lost"
+            f"{' and '.join(runs)}; wait until that has ended (after errands host drain this host takes "
+            "no more), or leave with --force, and it is lost"
         )
     fleet = open_fleet(me.address())
     try:

@@ -44,7 +44,7 @@ class FleetTasks(FleetCalls):
             context.print_json({**flat(run), "output_tail": shown})
             return 0
         name = run.task if "." not in given else far_task.run_id(run)
-        context.say(titled(name, far_task.word(run), look))
+        context.say(titled(name, "paused" if far_task.is_paused(run) else far_task.word(run), look))
         context.say(*facts(pairs(run), look))
         if lines := last_output(shown, look):
             context.say("", *lines)

@@ -93,7 +93,6 @@ def pairs(run: FoundRun) -> list[tuple[str, str]]:
         ("directory", line(str(run.body.get("cwd", "")))),
         ("home", line(run.home_name) + ("" if run.home_is_up else " (out of touch)")),
         ("host", line(run.host) or f"waiting for {line(run.selector)}"),
-        ("paused", "yes" if far_task.is_paused(run) else ""),
         ("lane", line(run.lane)),
         ("result", line(far_task.error_of(run))),
         ("ended", "" if run.ended is None else f"{spoken(timedelta(seconds=round(run.ended)))} ago"),

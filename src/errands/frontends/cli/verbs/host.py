@@ -128,7 +128,7 @@ def list_placed(context: Context, arguments: Arguments) -> int:
     rows: list[tuple[str | Cell, ...]] = [
         (
             Cell(text=line(view.task), colour="bold"),
-            state_cell(state, context.look),
+            state_cell("paused" if _is_paused(view) else state, context.look),
             _where(view),
             line(home),
             line(view.lane),
@@ -147,8 +147,11 @@ def _where(view: PlacedView) -> str:
         return "held"
     if not view.host:
         return f"waiting for {line(view.selector)}"
-    is_paused = view.outcome is None and view.view.get("paused")
-    return f"{line(view.host)}, paused" if is_paused else line(view.host)
+    return line(view.host)
+
+
+def _is_paused(view: PlacedView) -> bool:
+    return view.outcome is None and bool(view.view.get("paused"))
 
 
 def fleet_lanes(context: Context, arguments: Arguments, width: int | None) -> int:
