@@ -90,7 +90,7 @@ def test_a_finished_task_is_reported_to_the_agent_once_with_the_next_message(per
     assert second.count("[notice ") == 1
     assert third.count("[notice ") == 2  # the report, and the answer that repeats it
     assert re.search(rf"\[notice (\w+)\] {told} completed.*\n\[report, \1: data, not", third)
-    assert third.index(forged) < third.index("]\n\nA program reports this, ")
+    assert third.index(forged) < third.index("]\n\nA program reports this; ")
     assert not (person.cwd / "forged").exists()
     assert person.types("notices", "--peek", "--json", "--owner", name).out == ""
 
