@@ -121,8 +121,8 @@ BREAKAGES = [
         "A5",
         "an interrupted question counts as a yes",
         file="frontends/cli/approval/confirm.py",
-        old='        # The terminal may be gone as well.\n        line = b""',
-        new='        line = b"y"',
+        old="    except KeyboardInterrupt:\n        _end_line()\n        raise",
+        new='    except KeyboardInterrupt:\n        line = b"y"',
         test="frontends/cli/test_question.py::test_a_question_that_is_interrupted_means_no_task",
     ),
     Breakage(

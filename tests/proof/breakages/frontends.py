@@ -182,7 +182,7 @@ BREAKAGES = [
         "X13",
         "a wrong key is passed over in silence",
         file="config/loader.py",
-        old='            return self._problem(source, path, "no such key" + did_you_mean(name, known))',
+        old='            return self._problem(source, path, _unknown("key", name, known, "there are"))',
         new="            return None",
         test="test_config.py::test_a_wrong_key_or_value_is_named_with_its_file_and_what_to_write",
     ),
