@@ -87,8 +87,12 @@ def test_a_tab_in_the_background_reads_only_once_it_is_looked_at(windows: Window
     expect(page.locator(".live")).to_have_text("● live")
     expect(page.locator("main .loading")).to_have_count(0)
     page.evaluate("() => window.look(true)")
-    task = web.run("--name", "unseen", "--", "sh", "-c", "exit 3")
-    expect(front.get_by_text(task).first).to_be_visible()  # so both have heard of it
+    for name in (
+        "earlier",
+        "unseen",
+    ):  # what the page was reading when it was hidden may have the earlier one
+        task = web.run("--name", name, "--", "sh", "-c", "exit 3")
+        expect(front.get_by_text(task).first).to_be_visible()  # so both have heard of it
     expect(page.locator(".live")).to_have_text("● live")
     assert page.get_by_text(task).count() == 0
     page.evaluate("() => window.look(false)")

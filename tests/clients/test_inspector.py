@@ -231,7 +231,7 @@ def lists(folder: Path, pool: ThreadPoolExecutor) -> dict[tuple[str, str], Futur
 
 
 @pytest.mark.spec("X5")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(280)
 @pytest.mark.parametrize(("dialect", "era"), PAIRS)
 def test_the_inspector_calls_every_tool(
     dialect: str, era: str, calls: dict[tuple[str, str], Future[None]]
@@ -242,7 +242,7 @@ def test_the_inspector_calls_every_tool(
 
 
 @pytest.mark.spec("X5")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(280)
 @pytest.mark.parametrize(("dialect", "era"), PAIRS)
 def test_the_inspector_lists_every_tool_and_finds_it_portable(
     dialect: str, era: str, lists: dict[tuple[str, str], Future[list[str]]]

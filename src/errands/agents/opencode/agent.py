@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from errands.agents.opencode.host import Host
 from errands.agents.opencode.server import Server
-from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished, sent_by
+from errands.agents.opencode.turn import TAG, Turn, Unfinished, sent_by
 from errands.agents.opencode.turn_account import entries
 from errands.agents.session_log import INTERRUPTED, check_settings, forked
 from errands.http import HttpError
@@ -29,6 +29,7 @@ POLL = 5.0  # seconds until an end is found whose event was missed
 PATIENCE = 300.0  # seconds without a sign of life from the model
 ANSWERING = 5.0  # seconds for a server to say whether it has a session: a person waits for it
 STOPPING = 10.0  # seconds for a session to come to rest
+ARRIVES_WITHIN = 15.0  # seconds for a prompt that was sent a moment ago to be in its session
 
 # These only read, inside the project: OpenCode itself asks before they leave it.
 HARMLESS = ("glob", "grep", "list", "lsp", "read", "todoread", "todowrite")
@@ -227,7 +228,7 @@ class OpenCode:
     async def _arrived(self, session: str, context: AgentContext) -> bool:
         """Return whether the prompt is in the session; one sent a moment ago may still be on its way."""
         turn = self._turn(session, context)
-        for _ in range(round(SETTLE / 0.5)):
+        for _ in range(round(ARRIVES_WITHIN / 0.5)):
             if await turn.sent():
                 return True
             await asyncio.sleep(0.5)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
 TAG = "errands.run"  # metadata of a prompt: the run that sent it
-SETTLE = 15.0  # seconds until an accepted prompt begins; a server that just started needs some
+SETTLE = 45.0  # seconds until an accepted prompt begins; on a busy machine over 15
 CONNECTING = 2.0  # seconds for the stream of events to begin
 QUIET = 1.0  # seconds before a session that has begun counts as idle; a busy server needs more than 0.4
 HOLLOW = 5  # empty answers in a row after which the model counts as broken
