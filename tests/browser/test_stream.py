@@ -87,10 +87,7 @@ def test_a_tab_in_the_background_reads_only_once_it_is_looked_at(windows: Window
     expect(page.locator(".live")).to_have_text("● live")
     expect(page.locator("main .loading")).to_have_count(0)
     page.evaluate("() => window.look(true)")
-    for name in (
-        "earlier",
-        "unseen",
-    ):  # what the page was reading when it was hidden may have the earlier one
+    for name in ("earlier", "unseen"):  # the page may show what it was reading when it was hidden
         task = web.run("--name", name, "--", "sh", "-c", "exit 3")
         expect(front.get_by_text(task).first).to_be_visible()  # so both have heard of it
     expect(page.locator(".live")).to_have_text("● live")
