@@ -240,7 +240,7 @@ def process_attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         attempts[f"open files of thread {at}"] = partial(os.readlink, f"{place}/fd/0")
     # As most of them have it, so that it changes little if it goes through.
     attempts["priority of everybody"] = lambda: os.setpriority(os.PRIO_USER, 0, 0)
-    attempts["disk priority of everybody"] = lambda: call("ioprio_set", 3, 0, 0)
+    attempts["disk priority of everybody"] = lambda: call("ioprio_set", 3, os.getuid(), 0)
     attempts["kill the group of the shim"] = lambda: os.killpg(os.getpgid(shim), signal.SIGKILL)
     return attempts
 

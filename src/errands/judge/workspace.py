@@ -12,7 +12,10 @@ PROTECTED = (
     ".git", ".hg", ".jj", ".claude", ".codex", ".agents", ".opencode", ".gemini", ".cursor", ".vscode",
     ".idea", ".mcp.json", "opencode.json", "opencode.jsonc", ".envrc", ".husky", "errands.toml", ".svn",
     ".sl", ".zed", ".windsurf", ".kiro", ".roo", ".qwen", ".amazonq", ".aider.conf.yml", ".crush.json",
-    "crush.json", ".devcontainer", ".devcontainer.json", ".dir-locals.el", ".exrc", ".nvimrc", ".nvim.lua",
+    "crush.json", ".devcontainer", ".devcontainer.json", ".dir-locals.el", ".dir-locals-2.el", ".exrc",
+    ".nvimrc", ".nvim.lua", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise",
+    ".augment", ".codebuddy", ".continue", ".copilot", ".factory", ".goose", ".iflow", ".junie", ".kilocode",
+    ".openhands", ".qoder", ".trae",
 )  # fmt: skip
 # Tools, and what they have fetched already, in a person's home directory: a sandbox can read them.
 TOOLS = (

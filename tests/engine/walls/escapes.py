@@ -234,6 +234,57 @@ def setuid_copy() -> None:
         raise OSError("it lost its bits")
 
 
+def by_handle() -> None:
+    """Open files of the system by guessed handles, past all mounts."""
+    mount = os.open("/usr", os.O_RDONLY)
+    for inode in (2, 12, 128):
+        handle = struct.pack("IiII", 8, 1, inode, 0)
+        if LIBC.syscall(304 if X86 else 265, mount, handle, os.O_RDONLY) >= 0:
+            return
+    raise OSError("refused")
+
+
+def reopened() -> None:
+    """Open a file of the system for writing through a descriptor that only reads."""
+    os.close(os.open(f"/proc/self/fd/{os.open('/usr/bin/env', os.O_RDONLY)}", os.O_WRONLY))
+
+
+def remounted_descriptor() -> None:
+    """Climb out of a folder of the project that is moved away while it is held."""
+    os.makedirs("up/down", exist_ok=True)
+    folder = os.open("up/down", os.O_PATH)
+    os.rename("up/down", "elsewhere")
+    os.close(os.open(f"../../{os.path.basename(OUTSIDE)}/secret", os.O_RDONLY, dir_fd=folder))
+
+
+def heard_of_devices() -> None:
+    """Hear what the kernel tells about devices, or its audit."""
+    for protocol in (15, 9):
+        with socket.socket(16, socket.SOCK_RAW, protocol) as peer:
+            peer.bind((0, 1))
+            peer.settimeout(0.1)
+            if peer.recv(1):
+                return
+    raise OSError("nothing is heard")
+
+
+def sequenced(name: str) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.connect(name)
+
+
+def from_memory() -> None:
+    """Run a program that is no file, with the owner's rights of a setuid program."""
+    memory = os.memfd_create("x", 0)
+    with open("/usr/bin/true", "rb") as file:
+        os.write(memory, file.read())
+    os.fchmod(memory, 0o4755)
+
+
+def raw_device(number: int) -> None:
+    os.mknod(f"device{number}", 0o20600, os.makedev(10, number))
+
+
 HOME = os.path.expanduser("~")
 ATTEMPTS: dict[str, Callable[[], object]] = {
     # First, before an attempt has opened or made something itself.
@@ -388,6 +439,49 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "the next number": lambda: wrote("/proc/sys/kernel/ns_last_pid", "1"),
     "its own out-of-memory score": lambda: wrote("/proc/self/oom_score_adj", "-1000"),
     "map of users": lambda: wrote("/proc/self/uid_map", "0 0 1"),
+    "map of groups": lambda: wrote("/proc/self/gid_map", "0 0 1"),
+    "add a key": lambda: call(248, 217, b"user", b"x", b"y", 1, -3),
+    "ask for a key": lambda: call(249, 218, b"user", b"x", b"y", -3),
+    "a file by its handle": by_handle,
+    "a file of the system by its descriptor": reopened,
+    "up from a folder that moved": remounted_descriptor,
+    "news of devices": heard_of_devices,
+    "an abstract socket in sequence": lambda: sequenced("\0" + ABSTRACT),
+    "a socket in sequence": lambda: sequenced(SOCKET),
+    "a setuid program from memory": from_memory,
+    "the device of tunnels": lambda: os.close(os.open("/dev/net/tun", os.O_RDWR)),
+    "a device for input": lambda: raw_device(223),
+    "a device for loops": lambda: raw_device(237),
+    "accounting": lambda: call(163, 89, b"account"),
+    "another kernel": lambda: call(246, 104, 0, 0, 0, 0),
+    "a module from a file": lambda: call(313, 273, 0, b"", 0),
+    "remove a module": lambda: call(176, 106, b"x", 0),
+    "ports of the processor": lambda: call(172, 1_000, 3),
+    "a port of the processor": lambda: call(173, 1_000, 0x80, 1, 1),
+    "the day": lambda: call(164, 170, struct.pack("qq", 1, 0), 0),
+    "adjust a clock": lambda: call(305, 266, 0, struct.pack("I", 1) + b"\0" * 252),
+    "the domain's name": lambda: call(171, 162, b"x", 1),
+    "move a mount": lambda: call(429, 429, -100, b"/usr", -100, b"/mnt", 0),
+    "make a mount": lambda: call(432, 432, 0, 0, 0),
+    "look into a mount": lambda: call(433, 433, -100, b"/", 0),
+    "a handle of the victim": lambda: call(434, 434, int(PID), 0),
+    "memory of the victim by advice": lambda: call(440, 440, int(PID), 0, 0, 4, 0),
+    "signal the group": lambda: os.killpg(int(PID), 0),
+    "a queued signal": lambda: call(129, 138, int(PID), 10, b"\0" * 128),
+    "scheduling of the victim": lambda: call(314, 274, int(PID), b"\x30" + b"\0" * 47, 0),
+    "migrate pages": lambda: call(256, 238, int(PID), 8, b"\1" * 8, b"\1" * 8),
+    "keys on a console": lambda: fcntl.ioctl(0, 0x541C, b"\x02"),
+    "another controlling terminal": lambda: fcntl.ioctl(os.open("/dev/console", os.O_RDWR), 0x540E, 1),
+    "the first process's program": lambda: wrote("/proc/1/exe"),
+    "its own program": lambda: wrote("/proc/self/exe"),
+    "the words of git's lock": lambda: wrote(".git/index.lock"),
+    "Errands by exchange": lambda: call(316, 276, -100, b"escapes.py", -100, b"errands.toml", 2),
+    "whiteout over Errands": lambda: call(316, 276, -100, b"escapes.py", -100, b"errands.toml", 4),
+    "the folder of git by its descriptor": lambda: os.unlink("config", dir_fd=os.open(".git", os.O_PATH)),
+    "times of git": lambda: os.utime(".git/config", (1, 1)),
+    "modes of git": lambda: os.chmod(".git/config", 0o777),
+    "attributes of git": lambda: os.setxattr(".git/config", "user.x", b"y"),
+    "a lease": lambda: fcntl.fcntl(os.open("/etc/hostname", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_WRLCK),
 }  # fmt: skip
 
 for name, attempt in ATTEMPTS.items():

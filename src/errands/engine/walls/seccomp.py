@@ -1,9 +1,9 @@
 """The system calls that are refused in a sandbox, as a program for the kernel.
 
-Namespaces and mounts isolate a sandbox; this closes what they leave open: new namespaces and mounts, parts of
-the kernel that few programs need, kinds of sockets that no namespace covers, setuid files, and input for the
-terminal that the sandbox shares. Tracing is allowed: debuggers and sanitizers need it, and there is nothing
-to trace but the sandbox itself.
+Namespaces and mounts isolate a sandbox; this closes what they leave open: new namespaces and mounts, parts
+of the kernel that few programs need, kinds of sockets that no namespace covers, setuid files, leases, for
+which programs outside would wait, and input for the terminal that the sandbox shares. Tracing is allowed:
+debuggers and sanitizers need it, and there is nothing to trace but the sandbox itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _MODES = {
 _OPENS = {"open": (2, 0, 1), "openat": (257, 56, 2)}
 _CREATES = 0x400040  # O_CREAT, O_TMPFILE
 _SET_ID = 0o6000
-_SOCKET = (41, 198)
+_SOCKET, _FCNTL = (41, 198), (72, 25)
+_SET_LEASE = 1024  # on a file that may only be read: everyone outside would wait before they may open it
 # FS_IOC_ADD_ENCRYPTION_KEY and both ways to remove one: keys belong to a file system, also where it is
 # read-only, and without its key a folder of the person outside is locked.
 _KEYS = (0xC0506617, 0xC0406618, 0xC0406619)
@@ -65,6 +66,7 @@ def program(machine: str) -> bytes:
     families = [op(EQUAL, family, len(_FAMILIES) - at, 0) for at, family in enumerate(_FAMILIES)]
     refuse_family = refuse(errno.EAFNOSUPPORT)
     lines += on(_SOCKET[column], [load(0), *families, refuse_family, allow()])
+    lines += on(_FCNTL[column], [load(1), op(EQUAL, _SET_LEASE, 0, 1), refuse(), allow()])
     refused = (*TYPED_INPUT, *_KEYS)
     requests = [op(EQUAL, request, len(refused) - at, 0) for at, request in enumerate(refused)]
     lines += on(IOCTL[column], [load(1), *requests, allow(), refuse()])

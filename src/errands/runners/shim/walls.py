@@ -117,6 +117,8 @@ def set_aside(walls: Mapping[str, Any], run: str) -> list[str]:
         except OSError:
             continue
         try:
+            if os.readlink(f"/proc/self/fd/{folder}") != directory:
+                continue  # a run in a directory above has put something else in its place
             for name, link in names.items():
                 if not _is_as_before(folder, name, link):
                     said.append(_renamed(folder, directory, name, run))
