@@ -89,8 +89,20 @@ def test_lines_of_somebody_who_had_not_read_the_judge_ask_more_rarely() -> None:
     assert len(asking) <= 0.04 * len(day), asking
 
 
+def test_a_seventh_day_asks_as_rarely() -> None:
+    """Among them are 18 that publish, install, delete, or talk to other hosts or to Docker."""
+    day = lines("seventh_day.jsonl")
+    earlier = ("agent_day", "second_day", "third_day", "fourth_day", "fifth_day", "sixth_day")
+    known = {line for name in earlier for line in lines(f"{name}.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 400
+    assert len(asking) <= MOST_QUESTIONS * len(day), asking
+
+
 @pytest.mark.parametrize(
-    "name", [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth", "sixth")]
+    "name",
+    [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth", "sixth", "seventh")],
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
     harmful = lines(name)
@@ -160,6 +172,8 @@ def test_what_is_too_much_for_a_sandbox_is_seen_in_disguise(line: str) -> None:
         "echo $'\\x1b[31mred\\033[0m' $PWD",
         "echo src tests | xargs wc -l",
         "${CC:-gcc} -c a.c",
+        "pnpm turbo run test --filter=...[HEAD^1]",
+        "git clean -nd",
     ],
 )
 def test_names_that_only_sound_harmful_are_contained(line: str) -> None:

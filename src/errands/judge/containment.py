@@ -116,6 +116,9 @@ _PLACES = re.compile(
 # Uses of other subcommands that show something and change nothing, by their options or first operands.
 _SHOWING = {
     "apply": re.compile(r"(?!.*--apply).*--(?:check|stat|numstat|summary)\b"),
+    "clean": re.compile(
+        r"(?=.* (?:-[dfqxX]*n[dfnqxX]*|--dry-run)(?: |$))(?: -[dfnqxX]+| --dry-run| [^-]\S*)*$"
+    ),
     "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --(?:format|prefix)=\S*)*$"),
     "format-patch": re.compile(r".* --stdout\b"),
     "remote": re.compile(r" show$"),
@@ -175,7 +178,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     if name not in _PATTERNED and any(_COMMAND.search(word) for word in told):
         return True
-    if any(isinstance(word, Glob) and word.startswith("-") for word in words):
+    if any(isinstance(word, Glob) and word.startswith("-") and "=" not in word.prefix for word in words):
         return True
     return reads_outside(words, workspace) or any(
         _names_place(word, workspace)

@@ -72,7 +72,7 @@ def test_a_link_counts_as_what_it_leads_to_and_a_directory_shows_nothing() -> No
         "git grep -e token -- config", "rg token", "git log --all -p | grep -i password",
         "git --no-pager show | rg secret", "git stash show -p | egrep 'api_key'", "grep -rn STRIPE .",
         "git log -p | cat | grep password", "git log -p | awk '/password/'", "git diff | sed -n '/token/p'",
-        "grep -rn 'user:' .", "grep -rn '^export' .",
+        "grep -rn 'user:' .", "grep -rn '^export' .", "grep -rn connectionString .", "cat alembic.ini",
         "grep -rni jwt .", "grep -rn AccountKey .", "grep -rn 'amqps://' .", "grep -rn 'host=' .",
         "grep -rn KEY .", "rg -uu 'DB_|CACHE_'", "grep -rn xkeysib- .",
         "grep -rE 'eyJ[A-Za-z0-9_-]+[.]eyJ' .", "rg '[[:alnum:]]{40}'", "grep -r 'x\\w\\{32\\}' .",
@@ -90,6 +90,7 @@ def test_a_search_that_shows_everything_or_secrets_is_run_in_a_sandbox(line: str
         "grep -rn MAX_SIZE src", "grep -rnE 'TODO|FIXME' .", "git log --oneline | grep fix",
         "ls | grep -i token", "git status | grep secret", "cat README.md | grep -i token",
         "grep -rnE 'v[a-z0-9]+' src",
+        "find app -name '*.rb' -exec grep -l has_many {} +", "grep PATH ~/.bashrc",
     ],
 )  # fmt: skip
 def test_any_other_search_starts_at_once(line: str) -> None:
@@ -101,3 +102,20 @@ def test_a_project_behind_a_link_or_in_a_temporary_directory_is_one_like_any_oth
     assert verdict("cat src/token.ts", links=linked) == "auto"
     assert verdict("cat config.yml", cwd="/tmp/x", project="/tmp/x") == "contained"
     assert verdict("cat a.txt", cwd="/tmp/x", project="/tmp/x") == "auto"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["grep -i token ~/.bashrc", "grep -E 'KEY|SECRET' ~/.zshrc", "ls -R /home/other", "tree /home/other"],
+)
+def test_secrets_in_startup_files_and_the_homes_of_others_are_asked_about(line: str) -> None:
+    assert verdict(line) == "ask"
+
+
+def test_a_project_may_be_a_home_directory_of_another() -> None:
+    assert verdict("tree", cwd="/home/app", project="/home/app", home="/root") == "auto"
+
+
+def test_git_may_not_be_told_to_write_its_index() -> None:
+    assert verdict("GIT_OPTIONAL_LOCKS=0 git status") == "auto"
+    assert verdict("GIT_OPTIONAL_LOCKS=1 git status") == "contained"

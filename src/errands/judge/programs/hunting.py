@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _SOUGHT = re.compile(
     r"passw|passphrase|secr(?!etar)|token|\btoke\b|\bcreds?\b|credential"
     r"|(api|access|private|signing)[\W_]{0,3}key|_key\b|\bkey="
-    r"|db_pass|_pass\b|database_url|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|(?<![a-z])sk[-_]|hooks\.slack"
+    r"|db_pass|_pass\b|database_url|connection[\W_]?string"
+    r"|begin .*key|akia|gh[pousr]_|xox[abp]|glpat|(?<![a-z])sk[-_]|hooks\.slack"
     r"|bearer|_auth",
     re.IGNORECASE,
 )
@@ -47,7 +48,7 @@ _ABOUT = frozenset(
     connectionstring conn ssh wallet license cookie session amqp discord
     telegram slack mailchimp openai anthropic""".split()
 )
-_PART = re.compile(r"(?<!http)(?<!https)://|=$|^_|(?i:user(?:name)?)[:=]|^\^?export[ =]?$")
+_PART = re.compile(r"(?<!http)(?<!https)://|=[\"']?$|^_|(?i:user(?:name)?)[:=]|^\^?export[ =]?$")
 # Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
     "AKIA7Q2ZVX4K9WJ3QZ5B",
@@ -94,7 +95,7 @@ _OTHERS = tuple(f"{codecs.encode(beginning, 'rot13')}{_BODY}" for beginning in _
 # Of those, what the eye sees at once; also where the rest of a pattern is not understood.
 _KEY = re.compile(
     r"AKIA|ASIA\[|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
-    r"|PRIVATE (KEY|\.)"
+    r"|PRIVATE (KEY|\.)|^SG\\?\.|sq0|EAA[AC]|:AA\["
 )
 _ORDINARY = (
     """

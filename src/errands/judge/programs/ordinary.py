@@ -93,7 +93,7 @@ action.yaml mkdocs.yml mkdocs.yaml codecov.yml codecov.yaml environment.yml envi
 conanfile.txt cmakelists.txt robots.txt humans.txt requirements* *requirements.txt pyproject.toml cargo.toml
 pipfile pipfile.lock poetry.toml ruff.toml rustfmt.toml clippy.toml deny.toml book.toml taplo.toml
 rust-toolchain* buf.yaml buf.gen.yaml buf.work.yaml dub.json dependabot.yml dependabot.yaml tox.ini
-pytest.ini mypy.ini setup.cfg alembic.ini logging.ini pylintrc pom.xml build.xml checkstyle* phpunit.xml*
+pytest.ini mypy.ini setup.cfg logging.ini pylintrc pom.xml build.xml checkstyle* phpunit.xml*
 phpstan.neon* meson.build meson_options.txt sconstruct sconscript dune dune-project *.cabal stack.yaml
 *.csproj *.fsproj *.vbproj *.vcxproj *.sln *.props *.targets directory.build.* global.json *.xcscheme
 project.pbxproj *.storyboard *.xib *.entitlements androidmanifest.xml androidmanifest gradlew mvnw configure

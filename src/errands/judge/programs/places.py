@@ -199,7 +199,9 @@ def objection_to_listing(word: str, workspace: Workspace) -> str | None:
     """Return why not every name in this directory is listed without asking: it is or contains a home."""
     path = _absolute(word, workspace)
     if path is not None and not any(
-        is_within(workspace.home, each) or each in ("/home", "/Users", "/root")
+        is_within(workspace.home, each)
+        or each in ("/home", "/Users", "/root")
+        or (_HOME.fullmatch(f"{each}/") and not is_within(each, workspace.project))
         for each in (path, workspace.real(_joined(word, workspace)))
     ):
         return None

@@ -60,6 +60,9 @@ _BOUNDED = re.compile(
     r"\\[swdb](?:[*+?]|\{[\d,]*\})?\??|\\\W|\[[\w .,'\"/-]+\](?:[*+?]\??)?|\.(?:[*+?]\??)?|\w[*+?]\??"
 )
 _DOTALL = re.compile(r"\(\?\w*s")
+_STARTUP = re.compile(
+    r"(?:^|/)(?:\.(?:bash|zsh|profile)[\w]*|(?:config|.*env)\.fish|\.?zshenv|bash\.bashrc|profile)$"
+)
 _WIDEST = 20  # lines of context that still show a place and not a file
 
 
@@ -102,7 +105,19 @@ def _about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Re
     doubtful = [each for each in files if not is_ordinary(each, workspace)]
     if doubtful and (copied or (usage.has(*_CONTEXT, "-NUMBER") and not _shows_no_lines(usage))):
         return tuple(each for file in doubtful if (each := objection("READ", file, workspace)))
-    return seeks_everywhere(usage, doubtful, workspace) if doubtful else ()
+    sought = seeks_everywhere(usage, doubtful, workspace) if doubtful else ()
+    return sought or (_seeks(usage) if any(map(_STARTUP.search, files)) else ())
+
+
+def _seeks(usage: Usage) -> Reasons:
+    """Object to a search for what secrets are called where people also set variables for other reasons."""
+    patterns = () if _shows_no_lines(usage) else _patterns(usage)
+    found = (f"looks for secrets: {each}" for each in patterns if seeks_secrets(each, _dialects(usage)))
+    return ask_each(found, "settings")[:1]
+
+
+def _patterns(usage: Usage) -> Sequence[str]:
+    return usage.values("-e", "--regexp") or usage.operands[:1]
 
 
 def _has_open_glob(usage: Usage) -> bool:
@@ -149,16 +164,14 @@ def _secret_choice(patterns: Sequence[str]) -> Reasons:
 
 def hunts_keys(usage: Usage) -> Reasons:
     """Object to a search for what keys of well-known services look like, unless it only names files."""
-    patterns = [*usage.values("-e", "--regexp"), *usage.operands[:1]]
-    return () if _shows_no_lines(usage) else about_keys(patterns, _dialects(usage))
+    return () if _shows_no_lines(usage) else about_keys(_patterns(usage), _dialects(usage))
 
 
 def copies_all(usage: Usage) -> Reasons:
     """Object to a search that shows nearly every line of what it searches."""
     if _shows_no_lines(usage):
         return ()
-    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
-    dialects = _dialects(usage)
+    patterns, dialects = _patterns(usage), _dialects(usage)
     shows_rest = usage.has("-v", "--invert-match", "-z", "--null-data", "--passthru", "--passthrough")
     shows_rest = shows_rest or usage.has("-f", "--file", "-W", "--function-context")
     is_multiline = usage.has("-U", "--multiline", "--multiline-dotall")
@@ -199,8 +212,7 @@ def looks_for_secrets(usage: Usage) -> Reasons:
     """Object to a search for what secrets are called, or look like, unless it only names files."""
     if _shows_no_lines(usage):
         return ()
-    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
-    dialects = _dialects(usage)
+    patterns, dialects = _patterns(usage), _dialects(usage)
     sees_hidden = usage.name in ("grep", "egrep", "fgrep") or usage.has(*_HIDDEN)
     found = (
         f"looks for secrets in every file: {each}"
