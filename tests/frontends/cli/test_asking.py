@@ -12,6 +12,7 @@ from errands.model.record import evolve
 from errands.text.describe import tokens_text
 from tests.engine.agent_project import CAT
 from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended
 
 
 @pytest.mark.spec("S7", "X7")
@@ -23,6 +24,19 @@ def test_an_answer_that_is_waited_for_is_not_a_notice(person: Person) -> None:
 
 
 @pytest.mark.spec("S7", "N6")
+def test_an_interrupt_only_stops_waiting_and_says_so_on_a_line_of_its_own(person: Person) -> None:
+    terminal = Terminal(person)
+    child = terminal.types("ask", "--wait", "--name", "patient", "run `sleep 60`")
+    child.expect("Ctrl-C leaves it running")
+    child.sendintr()
+    said, code = ended(child)
+    terminal.close()
+
+    assert code == 130
+    (task,) = re.findall(r"^(patient-\w+) continues in the background: errands show \1", said, re.MULTILINE)
+    person.types("cancel", task)
+
+
 def test_an_answer_that_is_not_waited_for_is_a_notice(person: Person) -> None:
     task_id = person.types("ask", "-q", "please `echo marmalade`").out.strip()
     person.types("wait", "-q", task_id)

@@ -190,6 +190,10 @@ class Context:
         sys.stderr.write("".join(f"{line}\n" for line in fitted))
         sys.stderr.flush()
 
+    def note_interrupted(self, text: str) -> None:
+        """Note what an interrupt led to, on a line of its own: the terminal shows the ^C."""
+        self.note(*([""] if sys.stderr.isatty() else []), text)
+
     def print_view(self, view: View, **more: Any) -> None:
         """Print a task as JSON; secrets among its variables are masked."""
         from errands.model.text.secrets import masked_variables

@@ -93,7 +93,7 @@ class FleetTasks(FleetCalls):
         try:
             runs = self._ask(lambda fleet: self._wait(fleet, far, limit))
         except KeyboardInterrupt:
-            self._context.note("stopped waiting; what was waited for continues")
+            self._context.note_interrupted("stopped waiting; what was waited for continues")
             return 130
         codes = {given: far_task.exit_code(run) for given, run in zip(far, runs, strict=True)}
         for run in runs:

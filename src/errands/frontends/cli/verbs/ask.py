@@ -87,7 +87,7 @@ def _prompt(text: str) -> str:
         raise Usage("the prompt on standard input is not text in UTF-8") from None
     if not read.strip():
         raise Usage("standard input is empty; write the prompt to it, or give the prompt instead of -")
-    return read
+    return read.rstrip("\n")
 
 
 def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
@@ -107,7 +107,7 @@ def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool)
     except KeyboardInterrupt:
         # The caller no longer waits, so the answer becomes a notice.
         context.engine.sessions.give_up_waiting(run_id)
-        context.note(f"{view.id} continues in the background: errands show {view.id}")
+        context.note_interrupted(f"{view.id} continues in the background: errands show {view.id}")
         return 130
     view = context.engine.get(view.id)
     context.mark_shown(view)
