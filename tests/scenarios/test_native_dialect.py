@@ -126,6 +126,13 @@ async def test_a_launch_says_that_no_model_answers(native: Speaker) -> None:
     assert "No model" not in (await native("ask", prompt="say it", agent="cat")).text
 
 
+@pytest.mark.spec("N6")
+async def test_why_an_agent_failed_is_said_once(native: Speaker) -> None:
+    reply = await native("ask", prompt="what is the answer?", agent="offline", wait=60_000)
+    assert facts(reply)["state"] == "failed"
+    assert reply.text.count("no model is set up") == 1
+
+
 @pytest.mark.spec("L27")
 async def test_run_can_be_retried(native: Speaker) -> None:
     task_id = await run(native, "exit 3", retries=2)

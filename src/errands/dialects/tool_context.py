@@ -257,6 +257,9 @@ class ToolContext:
         mask = await self.engine.mask(view.id)
         if is_all:
             clean = mask.output(content, before=b"", after=b"")
+            if view.agent is not None and view.latest.error:
+                # The process of an agent also prints why it failed, which every reply says anyway.
+                clean = clean.removesuffix(f"errands: {view.latest.error}\n")
         else:
             tail = await self.engine.tail(view.id, longest // 40)
             clean = middle_out(content, tail, longest, mask, rest=rest)
