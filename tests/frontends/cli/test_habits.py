@@ -72,6 +72,17 @@ def test_without_an_id_the_newest_task_that_fits_is_meant_and_named(newcomer: Pe
 
 
 @pytest.mark.spec("X21")
+def test_a_wait_behind_a_short_command_means_that_and_nothing_older(newcomer: Person) -> None:
+    delayed = newcomer.starts("--at", "+1h", "true")
+    proposed = newcomer.types("run", "rm -r precious", yes=False, code=4).proposal
+    short = newcomer.finishes("exit 7")
+
+    assert newcomer.types("wait", code=7).err.startswith(f"the newest task: {short}, failed, ")
+    newcomer.types("reject", proposed)
+    newcomer.types("cancel", delayed)
+
+
+@pytest.mark.spec("X21")
 @pytest.mark.parametrize("verb", ["cancel", "wait", "show", "logs"])
 def test_an_empty_id_or_batch_is_not_the_newest_task(newcomer: Person, verb: str) -> None:
     task_id = newcomer.starts("--at", "+1h", "true")

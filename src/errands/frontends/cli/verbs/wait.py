@@ -10,7 +10,7 @@ from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.targets import ALL, BATCH, all_live, chosen, fleet_tasks, newest_task, resolved
 from errands.model.errors import UnknownTask
-from errands.model.states import OPEN
+from errands.model.states import ENDED, OPEN
 from errands.model.text.duration import parse_duration
 from errands.model.view import STILL_LIVE, View, exit_code
 from errands.ports.store import Query
@@ -71,11 +71,10 @@ def _wait(context: Context, arguments: Arguments, ids: list[str], timeout: float
 
 
 def _newest(context: Context) -> str:
-    """Return the newest running task, or else the newest pending one, or else the one that ended last."""
-    for states in (("running", "resumed"), OPEN):
-        if context.engine.list(Query(states=states, owner=context.session, limit=1, with_commands=False)):
-            return newest_task(context, states, "to wait for")
-    return newest_task(context, (), "to wait for")
+    """Return the newest running task, or else the newest, even if it has ended: a short one may have."""
+    running = Query(states=("running", "resumed"), owner=context.session, limit=1, with_commands=False)
+    states = running.states if context.engine.list(running) else (*OPEN, *ENDED)
+    return newest_task(context, states, "to wait for")
 
 
 def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool) -> int:
@@ -160,7 +159,7 @@ VERBS = (
         name="wait",
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
-        details="Without an id, waits for the newest live task, or else the newest. With several tasks, the "
+        details="Without an id, waits for the newest running task, or else the newest. With several tasks, the "
         "exit code is that of the first one, in the given order, that did "
         "not complete. A task that needs approval before it starts counts as ended, with exit code 4. An "
         "agent that needs approval while it runs is waited for, because it continues after the answer; the "
