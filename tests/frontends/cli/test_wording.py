@@ -131,6 +131,14 @@ sys.stdin.read()
 """
 
 
+def test_a_variable_before_several_words_is_not_taken_for_a_program(person: Person) -> None:
+    for words in (["A=1 2", "env"], ["--", "A=1 2"]):
+        said = person.types("run", *words, code=2).err
+        assert "errands: 'A=1 2' is not a program; set a variable with --env 'A=1 2'" in said
+    assert person.types("run", "--wait", "-q", "A=1 env | grep ^A=").out == "A=1\n"
+    assert person.types("run", "--wait", "-q", "echo", "A=1").out == "A=1\n"
+
+
 def test_a_path_is_no_task_and_shown_as_it_was_typed(person: Person) -> None:
     assert person.types("show", "../x", code=3).err.startswith("errands: unknown task '../x'; ")
 

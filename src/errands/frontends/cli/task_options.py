@@ -72,6 +72,13 @@ def command_of(arguments: Arguments, words: tuple[str, ...], *, place: int = 0) 
                     f"is {flag} for errands or for {words[0]}? Put errands' options first, "
                     f"then -- and the command: errands run {flag} ... -- {words[0]} ..."
                 )
+        if "=" in words[0] and words[0].partition("=")[0].isidentifier():
+            from errands.model.action import quoted
+
+            raise Usage(
+                f"{words[0]!r} is not a program; set a variable with --env {quoted(words[0])}, "
+                "or quote the whole line for a shell"
+            )
         return words
     if "'" in words[0] or '"' in words[0]:
         from errands.frontends.cli.open_quote import refuse_open_quote
