@@ -159,11 +159,11 @@ VERBS = (
         name="wait",
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
-        details="Without an id, waits for the newest running task, or else the newest. With several tasks, the "
-        "exit code is that of the first one, in the given order, that did "
-        "not complete. A task that needs approval before it starts counts as ended, with exit code 4. An "
-        "agent that needs approval while it runs is waited for, because it continues after the answer; the "
-        "command to answer with is printed to standard error. Ctrl-C stops waiting; the tasks continue.",
+        details="Without an id, waits for the newest running task, or else the newest. With several tasks, "
+        "the exit code is that of the first one, in the given order, that did not complete. A task that "
+        "needs approval before it starts counts as ended, with exit code 4. An agent that needs approval "
+        "while it runs is waited for, because it continues after the answer; the command to answer with is "
+        "printed to standard error. Ctrl-C stops waiting; the tasks continue.",
         options=(
             option(
                 "-t, --timeout DURATION",
