@@ -208,7 +208,7 @@ class Loader:
 
 
 def _unknown(what: str, word: str, known: Iterable[str], these: str) -> str:
-    """Say that a name does not exist, and which one was meant or which there are."""
+    """Say that a name does not exist, and suggest the one meant, or list the known ones."""
     near = did_you_mean(word, known)
     return f"no such {what}{near}" if near else f"no such {what}; {these}: {', '.join(sorted(known))}"
 

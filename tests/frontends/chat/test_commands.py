@@ -209,7 +209,7 @@ def test_verbs_go_by_their_other_names_and_are_named_as_they_are_typed_here(pers
     assert said.startswith("started nap-")
     assert "unknown command" not in said
     assert all(each in said for each in ("● running", "until /unpause", "until /release"))
-    assert "(back to that: /lane shell default)" in " ".join(says(person, "/lane shell 2").split())
+    assert "(to go back: /lane shell default)" in " ".join(says(person, "/lane shell 2").split())
     person.types("lane", "shell", "default")
 
 

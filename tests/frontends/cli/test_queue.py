@@ -141,7 +141,7 @@ def test_tasks_are_moved_and_lanes_change_their_width(person: Person) -> None:
     assert "a width is" in person.types("lane", "bench", "wide", code=2).err
     assert "errands lane gpu 2" in person.types("lane", "gpu", code=2).err
     assert person.types("lane", "shell", "7").out.endswith(
-        "the configuration says 5 (back to that: errands lane shell default)\n"
+        "the configuration says 5 (to go back: errands lane shell default)\n"
     )
     (row,) = (
         each for each in person.types("lane", COLUMNS="80").out.splitlines() if each.startswith("shell")

@@ -17,7 +17,7 @@ LONGEST_ANSWER = 1024
 def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
     """Ask on the terminal; only `y` or `yes` is a yes, not a timeout or the end of input.
 
-    An interrupt is no answer, and raised: a command that has more to ask ends there.
+    An interrupt is raised instead, so that a command with more questions ends.
     """
     return typed(prompt, timeout=timeout).lower() in ("y", "yes")
 

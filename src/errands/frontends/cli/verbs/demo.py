@@ -28,7 +28,7 @@ def demo(context: Context, arguments: Arguments) -> int:
         stage.quietly("daemon", "stop")
         if not arguments.keep:
             shutil.rmtree(home, ignore_errors=True)
-    kept = f"its home is kept (ERRANDS_HOME={home} errands ls)" if arguments.keep else "nothing of it is left"
+    kept = f"its home is kept (ERRANDS_HOME={home} errands ls)" if arguments.keep else "its home is removed"
     context.say("", f"That was the demo; {kept}.", "Now start something of yours: errands run -- make test")
     return 0
 

@@ -212,7 +212,7 @@ def _said(lane: Lane, look: Look, *, is_new: bool) -> str:
     more = ""
     if lane.set_at is not None and lane.configured not in (None, lane.width):
         back = look.command(f"lane {lane.name} {DEFAULT}")
-        more = f"; the configuration says {lane.configured} (back to that: {back})"
+        more = f"; the configuration says {lane.configured} (to go back: {back})"
     return f"{'new lane' if is_new else 'lane'} {lane.name}: {what} from now on{more}"
 
 
