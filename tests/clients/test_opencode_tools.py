@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,13 +89,12 @@ def test_the_person_sees_that_a_task_ended(session: Session, person: Person) -> 
         (reply,) = session.prompts(calling("background_shell", command="echo news"))
         task = launched_in(reply)
         session.is_told(f"{task} completed")
-
-        def toasts() -> list[str]:
-            shown = [each["properties"] for each in events if each["type"] == "tui.toast.show"]
-            return [each["message"] for each in shown if task in each["message"]]
-
-        (toast,) = waited_for(toasts)
+        (toast,) = waited_for(lambda: [each for each in toasts(events) if task in each])
     assert toast.startswith(f"{task} completed")
+
+
+def toasts(events: list[dict[str, Any]]) -> list[str]:
+    return [each["properties"]["message"] for each in events if each["type"] == "tui.toast.show"]
 
 
 @pytest.mark.spec("N6", "S12")
@@ -118,9 +118,11 @@ def test_reports_wait_until_the_session_is_idle_and_come_together(
     other.prompts(calling("background_shell", command="echo the other one"))
     other.is_told("the other one\\n[end")
     assert not session.is_idle()
-    busy.opens()
-    session.is_answered("at last")
-    session.is_told("the second one\\n[end")
+    with session.events() as events:
+        busy.opens()
+        session.is_answered("at last")
+        session.is_told("the second one\\n[end")
+        waited_for(lambda: [each for each in toasts(events) if each.endswith(" (and 1 more)")])
     waited_for(session.is_idle)
 
     messages = session.messages()

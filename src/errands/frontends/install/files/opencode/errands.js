@@ -188,7 +188,10 @@ class Shared {
     const body = { agent, parts: [{ type: "text", text, synthetic: true }] }
     const sent = await home.client.session.promptAsync({ path: { id: session }, body })
     if (sent.error) return false
-    const toast = { title: "Errands", message: text.split("\n")[1]?.slice(2) ?? "news", variant: "info" }
+    const [head, first = "- news"] = text.split("\n")
+    const others = Number(/news of (\d+)/.exec(head)?.[1] ?? 1) - 1
+    const message = first.slice(2) + (others > 0 ? ` (and ${others} more)` : "")
+    const toast = { title: "Errands", message, variant: "info" }
     home.client.tui.showToast({ body: toast }).catch(() => {}) // the person does not see the message itself
     return true
   }
