@@ -135,17 +135,10 @@ class Submitter:
         else:
             at = None
             reasons = (*reasons, Reason(text="is started again", kind="restart"))
-        again = evolve(
-            task,
-            state="active" if by is not None else "proposed",
-            approved_by=by,
-            approved_at=at,
-            door=door,
-            verdict=judgement.verdict,
-            digest=ruling.digest,
-            evidence=ruling.evidence,
-        )
-        again = without_evidence(again)
+        state = "active" if by is not None else "proposed"
+        approval = {"approved_by": by, "approved_at": at, "door": door}
+        ruled = {"verdict": judgement.verdict, "digest": ruling.digest, "evidence": ruling.evidence}
+        again = without_evidence(evolve(task, state=state, **approval, **ruled))
         self._store.rejudge(again, now=now)
         run = self._store.add_run(task.id, cause="restart", now=now, not_before=due_time(task, now))
         self._note(again, run.number, reasons, way or "judge", now)  # an earlier consent is recorded already
