@@ -37,7 +37,7 @@ def test_an_ordinary_file_is_shown_at_once(name: str) -> None:
         "data/*.json", "./*.txt", "src/*", "密码.txt", "vortex.example.txt", "backup.2024",
         "fixtures.json/vortex", "/etc/nginx/nginx.conf", "vortex.log.gz", "firebaseConfig.ts",
         "LocalConfiguration.php", "/usr/local/etc/vortex", "/usr/local/nagios/etc/a.cfg", "/etc/cron.d/job",
-        "/etc/profile.d/proxy.sh", "/etc/fstab",
+        "/etc/profile.d/proxy.sh", ".vscode/tasks.json", ".serverless/data.json", "/etc/fstab",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("reader", ["cat", "head -5", "sed -n 1,5p", "cut -c1-9", "sort <", "base64"])

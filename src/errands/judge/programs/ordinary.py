@@ -151,6 +151,7 @@ def is_ordinary(word: str, workspace: Workspace) -> bool:
     """Return whether a file may be shown without walls, as far as its name tells; a link counts as both."""
     if word in ("", "-", ".", "..") or word.endswith("/") or workspace.is_directory(word):
         return True
+    word = workspace.home + word[1:] if word.startswith("~/") else word
     written = posixpath.normpath(posixpath.join(workspace.cwd, word))
     real = workspace.real(word)
     return _is_ordinary(written, workspace.project, workspace.home) and (
@@ -175,6 +176,8 @@ def _is_ordinary(path: str, project: str, home: str) -> bool:
         return True
     is_code = folders != [] and folders[0] in CODE
     words = _words("/".join((*folders, name)))
+    if any(folder.startswith(".") for folder in folders) and not _has_code_ending(name):
+        return False  # settings and data of some tool
     return _has_ordinary_name(name) and (is_code or _TELLING.isdisjoint(words))
 
 
@@ -189,14 +192,18 @@ def _is_well_known(name: str) -> bool:
     )
 
 
+def _has_code_ending(name: str) -> bool:
+    stem, _, ending = name.casefold().rstrip("~").rpartition(".")
+    return stem != "" and ending in _CODE
+
+
 def _has_ordinary_name(name: str) -> bool:
-    lowered = name.casefold().rstrip("~")
-    stem, _, ending = lowered.rpartition(".")
-    if stem and ending in _CODE:
+    if _has_code_ending(name):
         return True
+    lowered = name.casefold().rstrip("~")
     if is_wild(lowered) or lowered.startswith("."):
         return False  # most hidden files are settings
-    if ending == "php" and name[0].isupper():
+    if lowered.endswith(".php") and name[0].isupper():
         return True  # a class
     parts = lowered.split(".")
     while len(parts) > 1 and (parts[-1] in _DATA or parts[-1] in _CODE or parts[-1].isdigit()):
