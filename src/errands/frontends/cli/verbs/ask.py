@@ -100,9 +100,9 @@ def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool)
     from errands.frontends.cli.live.follow import wait_for
 
     run_id = view.latest.id
-    if not arguments.quiet and not arguments.json:
-        context.note(f"asked {view.id}  (Ctrl-C leaves it running)")
     try:
+        if not arguments.quiet and not arguments.json:
+            context.note(f"asked {view.id}  (Ctrl-C leaves it running)")
         wait_for(context, [view.id])
     except KeyboardInterrupt:
         # The caller no longer waits, so the answer becomes a notice.
