@@ -399,6 +399,7 @@ async def test_a_forged_work_tree_or_environment_shows_nothing_else(
     assert "swordfish" not in await engine.text(task.id)
 
 
+@pytest.mark.spec("A13")
 def test_a_directory_that_another_run_has_exchanged_is_left_alone(tmp_path: Path) -> None:
     """A run in a directory above may put a link in its place, and nothing is renamed where that leads."""
     for each in ("mine", "other"):

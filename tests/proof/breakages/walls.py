@@ -15,6 +15,22 @@ BREAKAGES = [
     ),
     Breakage(
         "A13",
+        "root takes out a lease in a sandbox, for which programs outside wait",
+        file="engine/walls/seccomp.py",
+        old="_SET_LEASE, 0, 1), refuse(), allow()",
+        new="_SET_LEASE, 0, 1), allow(), allow()",
+        test="engine/walls/test_escapes.py",
+    ),
+    Breakage(
+        "A13",
+        "what a run made is renamed through a link that another run put there",
+        file="runners/shim/walls.py",
+        old='if os.readlink(f"/proc/self/fd/{folder}") != directory:',
+        new="if False:",
+        test="engine/walls/test_sandbox.py::test_a_directory_that_another_run_has_exchanged_is_left_alone",
+    ),
+    Breakage(
+        "A13",
         "services that listen in a project can be reached",
         file="engine/walls/mounts.py",
         old="_sockets_in([*readable, *known, *projects])",
