@@ -165,13 +165,13 @@ class _Case:
             return
         places = [workspace]
         others: list[Workspace] = []
-        first = line.steps[0]
+        feeding: list[Step] = []  # what comes before a step in its pipe
         for at, step in enumerate(line.steps):
             if step.before in (";", "||", "\n"):
                 places, others = distinct(places + others), []
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
-            piping = line.steps[at - 1] if step.before == "|" else None
-            first = first if piping else step
+            feeding = [*feeding, line.steps[at - 1]] if step.before == "|" else []
+            piping = feeding[-1] if feeding else None
             if is_word(step.words[:1], "cd"):
                 if at + 1 == len(line.steps) and not piped and goes_nowhere(step):
                     continue
@@ -186,9 +186,9 @@ class _Case:
             else:
                 for each in places:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
-                    self._reasons |= dict.fromkeys(
-                        reasons_for_pipe(texts_of(step.words, each), texts_of(first.words, each), each)
-                    )
+                    for fed in feeding:
+                        texts = texts_of(step.words, each), texts_of(fed.words, each)
+                        self._reasons |= dict.fromkeys(reasons_for_pipe(*texts, each))
             if len(places) + len(others) > _MOST_PLACES:
                 self._ask("changes the directory too often to be analysed", "directory", contained=True)
                 self._coverage.add_line(line.steps, workspace)
