@@ -216,6 +216,7 @@ def test_a_daemon_loads_of_a_fleet_only_what_it_needs(
 
     assert "errands.engine.daemon.dispatcher" in imported
     assert of_a_fleet(imported) == expected
+    assert imported.isdisjoint({"_ssl", "_hashlib"}), "OpenSSL takes 2 MB"
 
 
 def test_the_command_itself_starts_without_importing_re() -> None:

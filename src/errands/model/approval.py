@@ -166,10 +166,7 @@ def read_evidence(text: str) -> Evidence:
 
 def digest(action: Action, evidence: Evidence | None = None) -> str:
     """Return a digest of everything that will run, so that any change is noticed."""
-    try:
-        from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
-    except ImportError:  # pragma: no cover
-        from hashlib import blake2b
+    from errands.model.text.blake2 import blake2b
 
     facts: tuple[object, ...]
     if isinstance(action, Prompt):

@@ -43,7 +43,7 @@ def test_a_changed_configuration_counts_without_a_restart_and_runs_do_not_notice
 
 
 @pytest.mark.spec("X13")
-def test_a_wrong_configuration_is_reported_and_the_old_one_counts(
+def test_a_wrong_configuration_is_reported_and_the_old_one_stays(
     daemons: Daemons, client: Engine, home: Home, config_file: Path
 ) -> None:
     config_file.write_text("[lanes]\nshell = 1\n")
@@ -51,7 +51,7 @@ def test_a_wrong_configuration_is_reported_and_the_old_one_counts(
     first = started(client, WAITING)
     second = client.submit(Draft(command="true"))
     config_file.write_text("[lanes]\nshell = many\n")
-    eventually(lambda: "the old one counts" in Path(home.log).read_text())
+    eventually(lambda: "the old one stays" in Path(home.log).read_text())
     assert client.get(second.id).state == "pending"
 
     config_file.write_text("[lanes]\nshell = 3\n")

@@ -56,7 +56,10 @@ def test_no_attempt_to_escape_succeeds(outside: Path, user: int) -> None:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     (project / ".claude").mkdir()
     (project / "errands.toml").write_text("")
-    shutil.copy(HERE / "escapes.py", project)
+    code = project / "tests" / "engine" / "walls"
+    code.mkdir(parents=True)
+    for name in ("escapes.py", "escape_attempts.py"):
+        shutil.copy(HERE / name, code)
     before = (project / ".git" / "config").read_text()
     if os.geteuid() == 0:
         for each in (project, *project.rglob("*"), home, *home.rglob("*"), run):
@@ -78,7 +81,7 @@ def test_no_attempt_to_escape_succeeds(outside: Path, user: int) -> None:
     datagrams.setblocking(False)
     try:
         words = [str(outside), str(server.getsockname()[1]), str(datagrams.getsockname()[1])]
-        command = ["/usr/bin/python3", "escapes.py"]
+        command = ["/usr/bin/python3", "-m", "tests.engine.walls.escapes"]
         words += [f"{outside}/service", f"errands-{os.getpid()}", str(victim.pid)]
         tried = subprocess.run(
             [sys.executable, HERE / "as_user.py", str(user), home, project, run, *command, *words],

@@ -12,6 +12,7 @@ import pytest
 from errands.engine.walls.projects import check_project, programs_below, settings_below
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
+from errands.runners.shim.walls import set_aside
 from errands.testing.engines import TestEngine
 from tests.engine.walls.test_sandbox import walled
 
@@ -155,3 +156,20 @@ async def test_a_service_that_listens_in_the_project_cannot_be_reached(
         with pytest.raises(BlockingIOError):
             server.accept()
     assert (project / "s").is_socket()
+
+
+def test_a_directory_that_another_run_has_exchanged_is_left_alone(tmp_path: Path) -> None:
+    """A run in a directory above may put a link in its place, and nothing is renamed where that leads."""
+    for each in ("mine", "other"):
+        (tmp_path / each / "project").mkdir(parents=True)
+        (tmp_path / each / "project" / ".mcp.json").write_text("{}")
+    walls = {"unprotected": {f"{tmp_path}/mine/project": {".mcp.json": ""}}}
+    (tmp_path / "mine").rename(tmp_path / "gone")
+    (tmp_path / "mine").symlink_to("other")
+
+    assert set_aside(walls, "x.1") == []
+    assert (tmp_path / "other" / "project" / ".mcp.json").exists()
+
+    (tmp_path / "mine").unlink()
+    (tmp_path / "gone").rename(tmp_path / "mine")
+    assert len(set_aside(walls, "x.1")) == 1

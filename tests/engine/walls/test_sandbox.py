@@ -19,7 +19,7 @@ from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.runner import Launch
-from errands.runners.shim.walls import enclosed, set_aside
+from errands.runners.shim.walls import enclosed
 from errands.runners.shim.wire import start_message
 from errands.testing.engines import TestEngine, until
 
@@ -397,21 +397,3 @@ async def test_a_forged_work_tree_or_environment_shows_nothing_else(
     task = await engine.finished(f"cat {other}/secret {other}/.git/note", cwd=str(inner), sandbox="files")
 
     assert "swordfish" not in await engine.text(task.id)
-
-
-@pytest.mark.spec("A13")
-def test_a_directory_that_another_run_has_exchanged_is_left_alone(tmp_path: Path) -> None:
-    """A run in a directory above may put a link in its place, and nothing is renamed where that leads."""
-    for each in ("mine", "other"):
-        (tmp_path / each / "project").mkdir(parents=True)
-        (tmp_path / each / "project" / ".mcp.json").write_text("{}")
-    walls = {"unprotected": {f"{tmp_path}/mine/project": {".mcp.json": ""}}}
-    (tmp_path / "mine").rename(tmp_path / "gone")
-    (tmp_path / "mine").symlink_to("other")
-
-    assert set_aside(walls, "x.1") == []
-    assert (tmp_path / "other" / "project" / ".mcp.json").exists()
-
-    (tmp_path / "mine").unlink()
-    (tmp_path / "gone").rename(tmp_path / "mine")
-    assert len(set_aside(walls, "x.1")) == 1

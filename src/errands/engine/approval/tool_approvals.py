@@ -7,11 +7,11 @@ any frontend like every other, and another process of the same run finds the ans
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 
 from errands.engine.approval.questions import ask
 from errands.model.approval import CALLS
 from errands.model.record import evolve
+from errands.model.text.blake2 import blake2b
 from errands.model.verdict import Reason
 from errands.ports.agent import Decision, ToolCall
 

@@ -197,10 +197,7 @@ class OutcomeWriter:
                     content += b"%d" % size + self._output.tail(directory, 200).content
             except (OSError, ValueError):
                 content = b"%d" % size  # the task removed or garbled its log
-        try:
-            from _blake2 import blake2b
-        except ImportError:  # pragma: no cover
-            from hashlib import blake2b
+        from errands.model.text.blake2 import blake2b
 
         return blake2b(content, digest_size=12).hexdigest() if content.strip() else ""
 

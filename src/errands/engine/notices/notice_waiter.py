@@ -12,11 +12,11 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 
 from errands.engine.notices.agent_report import news
 from errands.engine.waiting import LOOK
 from errands.model.states import OPEN
+from errands.model.text.blake2 import blake2b
 from errands.ports.home import process_mark
 from errands.ports.store import Query
 

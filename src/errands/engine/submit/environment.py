@@ -6,12 +6,8 @@ What runs without approval loses the variables that would make it load or start 
 from __future__ import annotations
 
 from errands.engine.actor import actor
+from errands.model.text.blake2 import blake2b
 from errands.model.text.json_text import plain_text
-
-try:
-    from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
-except ImportError:  # pragma: no cover
-    from hashlib import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ remove those of projects without any.
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 
-from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.model.text.blake2 import blake2b
 from errands.ports.rundir import remove_tree
 
 TYPE_CHECKING = False
@@ -31,7 +30,11 @@ def unused_homes(home: Home, store: Store) -> list[str]:
         names = os.listdir(home.homes)
     except FileNotFoundError:
         return []
-    used = {_name(LocalWorkspace(each, os.environ).project) for each in store.directories()} if names else ()
+    if not names:
+        return []
+    from errands.judge.evidence.local_workspace import LocalWorkspace  # a daemon that has no homes needs none
+
+    used = {_name(LocalWorkspace(each, os.environ).project) for each in store.directories()}
     return [f"{home.homes}/{name}" for name in names if name not in used]
 
 

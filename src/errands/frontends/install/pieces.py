@@ -7,12 +7,12 @@ tells the pieces of one file apart, in the memory of what was installed.
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import Any, Protocol
 
 from errands.frontends.install import jsonc, toml
 from errands.model.errors import BadValue
 from errands.model.record import record
+from errands.model.text.blake2 import blake2b
 
 Note = dict[str, Any]
 

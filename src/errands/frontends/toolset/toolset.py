@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
 from typing import Any, cast
 
 from pydantic_ai import ApprovalRequired, ModelMessagesTypeAdapter, RunContext, ToolFailed
@@ -24,6 +23,7 @@ from errands.engine.async_engine import AsyncEngine
 from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.model.errors import AlreadyResolved, Drifted, ErrandsError, IllegalMove
 from errands.model.text.answers import ANSWERS, BY_NAME, ONCE
+from errands.model.text.blake2 import blake2b
 from errands.model.text.json_text import plain_text
 from errands.model.view import View
 from errands.ports.dialect import Caller, Reply, Tool

@@ -10,11 +10,7 @@ import stat
 
 from errands.model.approval import Evidence
 from errands.model.record import evolve
-
-try:
-    from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
-except ImportError:  # pragma: no cover
-    from hashlib import blake2b
+from errands.model.text.blake2 import blake2b
 
 # Larger files are identified by their change time, which cannot be set back.
 _LARGEST = 16 << 20

@@ -82,9 +82,6 @@ def preview(schedule: Schedule, task_id: str, *, after: datetime, count: int) ->
 
 def _share(name: str) -> float:
     """Return a number from 0 up to 1 that is always the same for a name."""
-    try:
-        from _blake2 import blake2b
-    except ImportError:  # pragma: no cover
-        from hashlib import blake2b
+    from errands.model.text.blake2 import blake2b
 
     return int.from_bytes(blake2b(name.encode(), digest_size=6).digest(), "big") / (1 << 48)

@@ -242,8 +242,6 @@ def run_mark(run_id: str, created_at: datetime) -> str:
 
 def digest(text: str, size: int) -> str:
     """Return a digest of a text, `size` bytes in hexadecimal."""
-    try:
-        from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
-    except ImportError:  # pragma: no cover
-        from hashlib import blake2b
+    from errands.model.text.blake2 import blake2b
+
     return blake2b(text.encode(), digest_size=size).hexdigest()
