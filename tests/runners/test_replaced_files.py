@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,17 @@ async def test_input_does_not_reach_a_socket_that_the_task_links_to(stage: Stage
             other.accept()
     stage.pool.stop(run, grace=0)
     await stage.ended(run)
+
+
+def test_a_file_that_two_replace_at_once_has_the_content_of_one(tmp_path: Path) -> None:
+    path = f"{tmp_path}/placement"
+
+    def replace_often(content: bytes) -> None:
+        for _ in range(500):
+            own_file.replace_file(path, content)
+
+    with ThreadPoolExecutor(4) as several:
+        list(several.map(replace_often, [b"one\n", b"two\n", b"six\n", b"ten\n"]))
+
+    assert Path(path).read_text() in ("one\n", "two\n", "six\n", "ten\n")
+    assert os.listdir(tmp_path) == ["placement"]

@@ -54,15 +54,22 @@ def open_own(path: str, flags: int) -> int:
 
 
 def replace_file(path: str, content: bytes) -> None:
-    """Write a file beside it and rename that, so that readers see the old content or the new."""
-    file = open_own(f"{path}.new", os.O_WRONLY)
-    try:
-        os.ftruncate(file, 0)
-        if os.write(file, content) < len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-    finally:
-        os.close(file)
-    os.replace(f"{path}.new", path)
+    """Write a file beside it and rename that, so that readers see the old content or the new.
+
+    Of two processes that do so at once, each may rename what the other has written: then write it again.
+    """
+    while True:
+        file = open_own(f"{path}.new", os.O_WRONLY)
+        try:
+            os.ftruncate(file, 0)
+            if os.write(file, content) < len(content):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        finally:
+            os.close(file)
+        try:
+            return os.replace(f"{path}.new", path)
+        except FileNotFoundError:
+            pass  # if the directory is gone, the next try says so
 
 
 def is_own(path: str) -> bool:
