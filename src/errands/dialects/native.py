@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -159,7 +160,7 @@ class Native(BaseDialect):
         first = [(await context.find(each)).id for each in after]
         view = await context.submit(
             command,
-            is_awaited=wait > 0 and not any(given.get(each) for each in RECURRING),
+            is_awaited=_is_awaited(wait, given),
             cwd=context.directory(cwd),
             after=first or None,
             **given,
@@ -176,7 +177,7 @@ class Native(BaseDialect):
         resume: str | None = None,
         **given: Any,
     ) -> Reply:
-        is_awaited = wait > 0 and not any(given.get(each) for each in RECURRING)
+        is_awaited = _is_awaited(wait, given)
         if resume is not None:
             if fork or given:
                 others = ", ".join([*(["fork"] if fork else []), *given])
@@ -295,6 +296,11 @@ class Native(BaseDialect):
         shown = await context.result(view, rest=rest)
         lines = [listed(view, context.engine.now()), *_more(view), shown.text or empty]
         return _reply(view, lines, output=shown.text, truncated=view.latest.truncated or shown.is_cut)
+
+
+def _is_awaited(wait: float, given: Mapping[str, Any]) -> bool:
+    """Return whether a launch waits for the end of its task; a recurring one has none."""
+    return wait > 0 and not any(given.get(each) for each in RECURRING)
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:

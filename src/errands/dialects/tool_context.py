@@ -10,7 +10,7 @@ from typing import Any
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
 from errands.model.agent.session import is_conversation, message_batch
-from errands.model.errors import BadValue, ErrandsError, NotFound
+from errands.model.errors import BadValue, ErrandsError, NotFound, printed
 from errands.model.text.ids import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View
@@ -259,7 +259,7 @@ class ToolContext:
             clean = mask.output(content, before=b"", after=b"")
             if view.agent is not None and view.latest.error:
                 # The process of an agent also prints why it failed, which every reply says anyway.
-                clean = clean.removesuffix(f"errands: {view.latest.error}\n")
+                clean = clean.removesuffix(printed(view.latest.error))
         else:
             tail = await self.engine.tail(view.id, longest // 40)
             clean = middle_out(content, tail, longest, mask, rest=rest)

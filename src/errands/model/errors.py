@@ -164,6 +164,11 @@ class AgentError(ErrandsError):
         self.partial = partial
 
 
+def printed(error: object) -> str:
+    """Return the line with which the process of an agent says why it failed."""
+    return f"errands: {error}\n"
+
+
 class AgentUnavailable(AgentError):
     """After several tries the model or the agent's server cannot be reached, or answers nonsense."""
 

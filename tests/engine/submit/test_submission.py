@@ -239,6 +239,15 @@ def test_of_several_drafts_all_or_none_become_tasks(client: Engine) -> None:
     assert client.list(Query()) == []
 
 
+@pytest.mark.spec("S7")
+def test_a_run_is_awaited_before_it_can_end(client: Engine) -> None:
+    waiting = client.submit(Draft(command="true", hold=True, is_awaited=True))
+    other = client.submit(Draft(command="true", hold=True))
+
+    assert client.store.is_awaited(waiting.latest.id)
+    assert not client.store.is_awaited(other.latest.id)
+
+
 @pytest.mark.trap(7)
 def test_the_reply_to_a_launch_says_how_its_end_will_be_reported(client: Engine) -> None:
     notified = client.submit(Draft(command="true", owner="chat-1"))

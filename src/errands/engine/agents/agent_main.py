@@ -12,7 +12,7 @@ from errands.engine.agents.agent_context import RunContext
 from errands.engine.agents.discovery import Discovery, is_discovery
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import announce
-from errands.model.errors import AgentError, ErrandsError, SessionGone
+from errands.model.errors import AgentError, ErrandsError, SessionGone, printed
 from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.view import STOPPED
@@ -116,5 +116,5 @@ def fail(engine: Engine, run_id: str, error: ErrandsError) -> int:
         engine.store.note_answer(run_id, partial or None, failure=failure, error=str(error))
     if partial:
         print(partial, flush=True)
-    print(f"errands: {error}", file=sys.stderr, flush=True)
+    print(printed(error), end="", file=sys.stderr, flush=True)
     return error.exit_code

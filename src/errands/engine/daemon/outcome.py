@@ -18,6 +18,7 @@ from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import task_of
 from errands.model.schedule.cursor import SCHEDULED_RETRIES
+from errands.model.text.blake2 import blake2b
 from errands.model.trigger import recurring
 from errands.model.view import RetryView
 
@@ -197,8 +198,6 @@ class OutcomeWriter:
                     content += b"%d" % size + self._output.tail(directory, 200).content
             except (OSError, ValueError):
                 content = b"%d" % size  # the task removed or garbled its log
-        from errands.model.text.blake2 import blake2b
-
         return blake2b(content, digest_size=12).hexdigest() if content.strip() else ""
 
 

@@ -6,7 +6,7 @@ sent, so that no run's end waits for a file. `model/notices/result.py` cuts both
 
 from __future__ import annotations
 
-from errands.model.errors import ErrandsError
+from errands.model.errors import ErrandsError, printed
 from errands.model.notices.delivery import facts_of, masked_body
 from errands.model.notices.result import FIRST, LONGEST
 from errands.model.record import evolve
@@ -44,8 +44,8 @@ def with_result(facts: dict[str, Any], output: Callable[[str], Mapping[str, str]
     if facts["state"] not in _ENDED or facts.get("answer"):
         return facts
     # The process of an agent also prints why it failed, which is the error of the notice.
-    printed = f"errands: {facts.get('error')}\n"
-    found = {key: text.removesuffix(printed) for key, text in output(str(facts["run"])).items()}
+    said = printed(facts.get("error"))
+    found = {key: text.removesuffix(said) for key, text in output(str(facts["run"])).items()}
     return {**facts, **found}
 
 

@@ -10,8 +10,13 @@ import select
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+
 ANSWER_WITHIN = 600.0  # seconds
 LONGEST_ANSWER = 1024
+DECLINED = 4  # the exit code when a person said no
 
 
 def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
@@ -20,6 +25,20 @@ def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
     An interrupt is raised instead, so that a command with more questions ends.
     """
     return typed(prompt, timeout=timeout).lower() in ("y", "yes")
+
+
+def agrees(prompt: str) -> bool:
+    """Ask the last question before something is written; an interrupt is a no."""
+    try:
+        return answered(prompt)
+    except KeyboardInterrupt:
+        return False
+
+
+def unwritten(context: Context) -> int:
+    """Say that a person's no has kept everything as it was; return the exit code for that."""
+    context.note("nothing was written")
+    return DECLINED
 
 
 def typed(prompt: str, *, timeout: float = ANSWER_WITHIN) -> str:

@@ -6,7 +6,7 @@ from itertools import count
 
 from errands import config
 from errands.frontends.cli.approval.caller import is_person
-from errands.frontends.cli.approval.confirm import answered
+from errands.frontends.cli.approval.confirm import DECLINED, agrees, unwritten
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option
 from errands.model.agent.install_hints import INSTALLED_BY
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 COLUMNS = (Column(title="AGENT"), Column(title=""), Column(title="", flex=1))
 NOTHING = 1  # the exit code when no agent can be set up
-DECLINED = 4
 HOW = (
     "install Ollama (https://ollama.com/download) and run `ollama pull qwen3`, for a model on this machine",
     f"or install Claude Code: {INSTALLED_BY['claude']}",
@@ -77,13 +76,9 @@ def setup(context: Context, arguments: Arguments) -> int:
         return NOTHING
     chosen: Candidate | None = usable[0]
     if not arguments.yes and arguments.agent is None and not arguments.json and is_person():
-        try:
-            chosen = _choice(usable)
-        except KeyboardInterrupt:
-            chosen = None
+        chosen = _choice(usable)
     if chosen is None:
-        context.note("nothing was written")
-        return DECLINED
+        return unwritten(context)
     tables = {chosen.agent: chosen.settings} if chosen.settings else {}
     try:
         with open(file, encoding="utf-8") as read:
@@ -101,13 +96,8 @@ def setup(context: Context, arguments: Arguments) -> int:
     if not arguments.yes:
         if not is_person():
             raise Usage("cannot ask without a terminal, so nothing was written; pass --yes")
-        try:
-            is_agreed = answered("Write this? [y/N] ")
-        except KeyboardInterrupt:
-            is_agreed = False
-        if not is_agreed:
-            context.note("nothing was written")
-            return DECLINED
+        if not agrees("Write this? [y/N] "):
+            return unwritten(context)
     write(file, after)
     if arguments.json:
         _print(context, found, chosen, file, is_written=True)
@@ -151,7 +141,10 @@ def _choice(usable: list[Candidate]) -> Candidate | None:
 
     if len(usable) == 1:
         return usable[0]
-    said = typed(f"Which one? [1-{len(usable)}, or Enter for none] ")
+    try:
+        said = typed(f"Which one? [1-{len(usable)}, or Enter for none] ")
+    except KeyboardInterrupt:
+        return None
     if said.isdecimal():
         if not 1 <= int(said) <= len(usable):
             raise Usage(f"there is no {said} in the list; nothing was written")

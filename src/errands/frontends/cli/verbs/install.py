@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import is_person
-from errands.frontends.cli.approval.confirm import answered
+from errands.frontends.cli.approval.confirm import DECLINED, agrees, answered, unwritten
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import Arguments, Usage, Verb, operand, option
 from errands.model.errors import ErrandsError
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")
 SERVICE = "service"
-DECLINED = 4  # the exit code when a person said no
-UNCHANGED = "nothing was written"
 _COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
 # Lines of longer changes, and of files that are ours alone, are only counted: nobody reads hundreds.
 MOST_LINES = 24
@@ -46,8 +44,7 @@ def install(context: Context, arguments: Arguments) -> int:
         try:
             is_trusted = answered("Let it use the tools of Errands without asking? [y/N] ")
         except KeyboardInterrupt:
-            context.note(UNCHANGED)
-            return DECLINED
+            return unwritten(context)
         if is_trusted:
             made = _installation(context, arguments, arguments.dialect, True)
     is_done = _changed(context, arguments, made, removing=False)
@@ -116,12 +113,8 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
             )
         what = [f"Change {plural(len(changes), 'file')}"] if changes else []
         what += [f"run {plural(len(steps), 'command')}"] if steps else []
-        try:
-            is_agreed = answered(f"{' and '.join(what).capitalize()}? [y/N] ")
-        except KeyboardInterrupt:
-            is_agreed = False
-        if not is_agreed:
-            context.note(UNCHANGED)
+        if not agrees(f"{' and '.join(what).capitalize()}? [y/N] "):
+            unwritten(context)
             return False
     context.say(*made.carry_out())
     return True
