@@ -12,15 +12,12 @@ WHEELS := tools/wheels/downloaded
 WORKERS ?= 9
 # Other people's programs compute more.
 AT_ONCE ?= 3
-# Tests that talk with agents: each has a process of its own, which takes a second to load their library.
-TALKS := tests/agents tests/channels/test_discord_talk.py tests/frontends/chat tests/frontends/toolset \
-  tests/frontends/cli/test_agents.py tests/frontends/cli/test_agent_answers.py
 # Requests of `make fuzz` for each operation of the web API, and as many again that break its description.
 EXAMPLES ?= 500
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo fleet test test-agents test-hosts test-placed test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
+.PHONY: help demo fleet test test-hosts test-placed test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,12 +34,7 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included; those
 	-@tools/apt strace
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) -m 'not postgres' \
-	$(addprefix --ignore=,$(TALKS) tests/browser tests/clients tests/long)
-
-test-agents: $(VENV) ## Run the tests that talk with agents, the chat among them
-	-@tools/apt bubblewrap
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) $(TALKS)
+	$(addprefix --ignore=,tests/browser tests/clients tests/long)
 
 test-hosts: $(VENV) ## Run the tests of fleets, with a PostgreSQL server of their own
 	-@tools/postgres

@@ -29,6 +29,7 @@ _LONG = (
     "tests/hosts",
     "tests/frontends/chat",
     "tests/frontends/cli",
+    "tests/frontends/toolset",
     "tests/agents",
 )
 

@@ -60,7 +60,7 @@ def test_a_narrow_list_shows_when_a_task_runs_next_and_no_zone_of_its_own(person
     wide = person.types("ls", COLUMNS="200", TZ="Asia/Tokyo").out
 
     for task_id, zone in ((here, ""), (there, r" \(America/New_York\)")):
-        assert re.search(rf"^{task_id} +. active .* in \d+ (h|min|day)", narrow, re.M), narrow
+        assert re.search(rf"^{task_id} +. active .* in \d+ (h|min|s|day)", narrow, re.M), narrow
         assert re.search(rf"^{task_id} .* next in [\w ]+ · cron 0 9 \* \* 1-5{zone}( |$)", wide, re.M), wide
     person.configures('[schedules]\nzone = "America/New_York"\n')
     assert "America/New_York" not in person.types("ls", COLUMNS="200", TZ="Asia/Tokyo").out
