@@ -42,7 +42,20 @@ def run(words: list[str]) -> int:
         return _silence_output()
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        return _complain(f"cannot continue: {error.strerror or error}{where}", 1)
+        return _complain(f"cannot continue: {error.strerror or error}{where}{_remedy(error)}", 1)
+
+
+def _remedy(error: OSError) -> str:
+    """Return what to do about an error of the system, if that is known."""
+    import errno
+
+    remedies = {
+        errno.ENOSPC: "free some space and try again",
+        errno.EROFS: "mount it writable, or set ERRANDS_HOME to a directory that is",
+        errno.EACCES: "change its permissions, or set ERRANDS_HOME to a directory of your own",
+        errno.EMFILE: "raise the limit of open files (ulimit -n) and try again",
+    }
+    return f"; {remedies[error.errno]}" if error.errno in remedies else ""
 
 
 def leave(code: int) -> NoReturn:
@@ -83,7 +96,7 @@ def _answer(words: list[str]) -> int:
 
             context.note(first_page(context.error_look))
             return 2
-        case ["--version" | "-V"]:
+        case ["--version" | "-V" | "version"]:
             from errands import __version__
 
             context.say(f"errands {__version__}")
@@ -128,13 +141,21 @@ def _answer(words: list[str]) -> int:
 
 
 def _prepare_streams() -> None:
+    import codecs
+
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             # It was closed (`>&-`).
             setattr(sys, name, open("/dev/null", "r+", encoding="utf-8"))  # noqa: SIM115  # open to the end
+    codecs.register_error("errands", _replacement)
     for stream in (sys.stdout, sys.stderr):
-        # A name in another encoding is shown with replacement characters.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="errands")  # type: ignore[union-attr]
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    """Replace a character that the encoding of the output lacks: one of ours by its like, others by `?`."""
+    assert isinstance(error, UnicodeEncodeError)
+    return {"·": "-", "…": "~"}.get(error.object[error.start], "?"), error.start + 1
 
 
 def _bootstrap() -> Bootstrap:

@@ -151,11 +151,11 @@ class Queue:
         task_id = core.resolve(task_id)
         other_id = None if before is None else core.resolve(before)
         with store:
-            view = _pending(store.view(task_id), "moved")
+            view = _pending(store.view(task_id), "only a pending task can be moved")
             queue = [each for each in store.lane_order(view.lane) if each != view.latest.id]
             target = queue[0] if queue and not last else None
             if other_id is not None:
-                other = _pending(store.view(other_id), "moved before")
+                other = _pending(store.view(other_id), "another one can only be put before a pending task")
                 if other.lane != view.lane or other.id == view.id:
                     raise BadValue(
                         f"{other.id} is in lane {other.lane}, and {view.id} in lane {view.lane}"
@@ -248,9 +248,9 @@ class Queue:
         )
 
 
-def _pending(view: View, what: str) -> View:
+def _pending(view: View, rule: str) -> View:
     if view.latest.state != "pending" or not view.latest.number:
-        raise IllegalMove(f"task {view.id} {predicate(view.state)}; only a pending task can be {what}")
+        raise IllegalMove(f"task {view.id} {predicate(view.state)}; {rule}")
     return view
 
 

@@ -285,7 +285,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     # A short word must match better: `me` is not like `move`.
-    cutoff = 0.6 if len(word) > 2 else 0.7
+    cutoff = 0.65 if len(word) > 2 else 0.7
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=cutoff)), "")
 
 

@@ -115,9 +115,9 @@ def repetition(view: View, *, at: datetime, zone: str = "", is_kept: bool = Fals
         words.append(f"next {until(standing.next_at, at=at)}")
     elif standing.signal_at is not None:
         words.append(f"event {ago(standing.signal_at, at=at)}")
-    elif standing.checked_at is not None:
-        words.append(f"checked {ago(standing.checked_at, at=at)}")
     words.append(line(standing.rule).replace(f" ({zone})", "", 1))
+    if not (is_kept or standing.next_at or standing.signal_at) and standing.checked_at is not None:
+        words.append(f"checked {ago(standing.checked_at, at=at)}")
     if run.state == "pending" and view.is_live:
         words.append(
             f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at, is_kept=is_kept)

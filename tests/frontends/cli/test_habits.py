@@ -181,7 +181,16 @@ def test_aliases_are_verbs(person: Person) -> None:
     assert len(person.types("follow", task_id).out.split()) == 30
     assert "already cancelled" not in person.types("kill", task_id, code=1).out
     assert person.types("rm", task_id).out == "cleared 1 task\n"
-    assert find(["prune"]) == ("clear", ["--all"])
+    assert find(["prune"]) == find(["clean"]) == ("clear", ["--all"])
+    assert person.types("version").out == person.types("--version").out
+
+
+@pytest.mark.spec("X21")
+def test_a_number_with_a_dash_is_how_many_to_show(person: Person) -> None:
+    task_id = person.finishes("seq 30")
+
+    assert person.types("logs", "-3", task_id).out.split() == ["28", "29", "30"]
+    assert len(person.types("ls", "-1", "--json").objects) == 1
 
 
 def test_every_word_that_is_meant_leads_to_a_verb_with_these_options() -> None:
@@ -214,6 +223,9 @@ def test_a_template_names_its_task_and_does_not_take_a_task_for_a_command(person
     refused = person.types("template", "save", "again", task_id, code=2).err
     assert (
         f"{task_id} is a task. To save what it runs: errands template save again 'echo deployed'" in refused
+    )
+    assert refused == person.types("template", "save", task_id, "again", code=2).err.replace(
+        f"save {task_id} -- again", f"save again -- {task_id}"
     )
     assert person.types("template", "save", "again", "--", task_id).code == 0
     assert person.types("template", "save", "again", "echo ${HOME} {{where}}").err == ""
@@ -301,7 +313,7 @@ def test_what_a_verb_does_not_take_is_answered_with_the_reason(name: str) -> Non
     assert not flags & {*REFUSED[name], *NOWHERE}
     for flag, reason in {**NOWHERE, **REFUSED[name]}.items():
         with pytest.raises(Usage, match=re.escape(reason)):
-            parse(load(name), [flag or "word", *(["word"] if name == "run" else [])])
+            parse(load(name), [flag or "word", "word"])
 
 
 @pytest.mark.spec("X21")

@@ -82,7 +82,12 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
         (["me"], "unknown verb 'me'; see errands --help"),
         (["queue"], "unknown verb 'queue'; use errands ls: list tasks"),
         (["abort", "x"], "unknown verb 'abort'; use errands cancel: cancel tasks"),
-        (["groups"], "unknown verb 'groups'; use errands lane: list the lanes"),
+        (["groups"], "unknown verb 'groups'; a lane is a group here: errands lane gpu 2 adds one"),
+        (["lane", "shell", "-3"], "lane has no option -3"),
+        (["ls", "--state", "wild"], "held, cancelling\n"),
+        (["show", "a", "b"], "show does not take 'b'; it shows one task; errands ls lists several"),
+        (["approve", "--all"], "approve does not take --all: read each question, and answer it"),
+        (["notices", "--all"], "--all needs retry; errands ls --all lists everything that ended"),
         (["daemon"], "Usage: errands daemon VERB"),
         (["daemon", "restart"], "unknown verb 'daemon restart'; errands daemon stop ends it"),
         (

@@ -353,8 +353,11 @@ def test_a_damaged_store_is_reported_and_repaired_only_on_request(newcomer: Pers
     repaired = newcomer.types("doctor", "--repair", code=None)
     aside = list(newcomer.home.glob("errands.db.damaged-*"))
 
-    assert "doctor --repair" in refused.err
-    assert "✗ " in sick.out
+    assert "run `errands daemon stop`, then `errands doctor --repair`" in refused.err
+    assert sick.out.count("file is not a database") == 2, (
+        "by the store's own check, and by the first other one"
+    )
+    assert "! not checked, for the same reason" in sick.out
     assert "the damaged file is" in repaired.err
     assert aside[0].read_bytes()[:100] == b"x" * 100
     assert newcomer.types("ls").code == 0

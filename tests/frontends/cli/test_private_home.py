@@ -78,5 +78,6 @@ def test_doctor_knows_a_read_only_file_system_and_wraps_advice_below_itself(pers
         f"✗ the file system of {person.home} is read-only "
         "mount it writable, or set ERRANDS_HOME to a directory of your own"
     ).replace(" ", "")
+    assert "  ! not checked, because it cannot be written" in lines, "and not to be repaired"
     advice = lines.index(next(each for each in lines if "mount it writable" in each))
     assert lines[advice + 1].startswith("      ")

@@ -75,7 +75,7 @@ def test_what_was_not_held_is_not_called_released(person: Person) -> None:
     person.waits_until(running, "state", "running")
 
     assert person.types("release", later).out.startswith(f"{later} is not held: starts in ")
-    assert person.types("release", running).out == f"{running} is not held, running\n"
+    assert person.types("release", running).out == f"{running} is not held; it is running\n"
     assert "place" not in person.types("show", later).out
     person.types("cancel", later, running)
 

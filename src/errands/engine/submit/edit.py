@@ -38,7 +38,7 @@ def check_changes(view: View, task: Task, changes: Mapping[str, Any]) -> None:
     """Refuse an edit without effect, one that comes too late, or one that this task cannot have."""
     what = "prompt" if isinstance(task.action, Prompt) else "command"
     if not changes:
-        raise BadValue(f"there is nothing to change; give a {what} or an option of task {task.id}")
+        raise BadValue(f"nothing to change in task {task.id}; give a {what}, or an option such as priority")
     if view.is_live and view.latest.cause == "resume":
         raise IllegalMove(
             f"task {view.id} answers a follow-up prompt, which cannot be edited; "

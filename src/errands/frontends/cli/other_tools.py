@@ -54,7 +54,6 @@ VERBS = {
     "switch": "move",
     "reorder": "move",
     "urgent": "move",
-    "groups": "lane",
     "slots": "lane",
     "change": "edit",
     "update": "edit",
@@ -67,7 +66,6 @@ VERBS = {
     "stop-all": "cancel --all",
     "killall": "cancel --all",
     "delete": "clear",
-    "clean": "clear",
     "input": "send",
     "stdin": "send",
     "accept": "approve",
@@ -108,8 +106,11 @@ INSTEAD = {
     "start": "errands run starts a command in the background; errands release, unpause, restart and fire "
     "start a task that is there already",
     "parallel": "errands lane shell 3 runs three commands at once, and errands lane lists the lanes",
-    "group": "a lane is a group here: errands lane gpu 2 adds one that runs two tasks at once, and errands "
-    "lane lists them",
+    **dict.fromkeys(
+        ("group", "groups"),
+        "a lane is a group here: errands lane gpu 2 adds one that runs two tasks at once, and errands lane "
+        "lists them",
+    ),
     "reset": "errands cancel --all ends what you started, and errands clear --all removes what has ended",
     "format-status": "errands ls --json=id,state prints tasks for jq and other programs",
     "remove": "errands cancel ID ends a task, and errands clear ID removes one that has ended",
@@ -117,7 +118,6 @@ INSTEAD = {
     "priority": "errands edit ID --priority high changes it, and errands move ID starts a task next",
     "notify": "errands run --notify says which results are reported, --channel where, and errands notices "
     "prints what is new",
-    "version": "errands --version prints it",
     "daemon restart": "errands daemon stop ends it, and the next command starts it again",
     "config set": "edit the file that errands config show names last",
     "config get": "errands config show prints every setting",
@@ -223,7 +223,13 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(("-o", "--format", "--output"), _AS_JSON),
         "--sort": "running tasks come first, then what starts next, then what ended last",
     },
-    "show": dict.fromkeys(("-o", "--format", "--output"), _AS_JSON),
+    "show": {
+        "": "it shows one task; errands ls lists several",
+        **dict.fromkeys(("-o", "--format", "--output"), _AS_JSON),
+    },
+    "approve": {
+        "--all": "read each question, and answer it; errands ls --state proposed lists them",
+    },
     "logs": {
         **dict.fromkeys(("--stderr", "--stdout", "--err"), "both streams are one log, in the order printed"),
         **dict.fromkeys(

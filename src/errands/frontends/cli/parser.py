@@ -231,6 +231,8 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
     flag, equals, value = word.partition("=")
     if not word.startswith("--"):
         # `-n5` and `-fq`: what follows a letter is its value, or more letters.
+        if word[1:].isdecimal() and "-n" in flags:
+            word = f"-n{word[1:]}"  # as in `tail -20`
         flag, equals, value = word[:2], word[2:3], word[2:].removeprefix("=")
     option = flags.get(flag)
     if option is None:

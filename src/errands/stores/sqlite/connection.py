@@ -220,8 +220,8 @@ def _meaning(error: sqlite3.Error, path: str) -> StoreError:
     match _code(error):
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | None:
             return StoreUnreadable(
-                f"the store {path} is damaged ({error}); nothing was changed: run `errands doctor --repair`, "
-                "which sets the damaged file aside and keeps every record that can still be read"
+                f"the store {path} is damaged ({error}); nothing was changed: run `errands daemon stop`, "
+                "then `errands doctor --repair`, which sets the damaged file aside and keeps what can be read"
             )
         case sqlite3.SQLITE_FULL:
             return StoreUnwritable(

@@ -41,6 +41,7 @@ OWN_HOME = "set ERRANDS_HOME to a directory of your own"
 
 def examine(context: Context) -> Iterator[tuple[str, Finding]]:
     """Run every check; yield the findings with their sections."""
+    said = ""
     for section, check in SECTIONS:
         try:
             if section in ABOUT_TASKS and not os.path.exists(context.home.store):
@@ -48,7 +49,9 @@ def examine(context: Context) -> Iterator[tuple[str, Finding]]:
             for finding in check(context):
                 yield section, finding
         except (ErrandsError, OSError) as error:
-            yield section, fail(str(error))
+            # A store that cannot be opened fails most checks, and is explained once.
+            is_new, said = said != str(error), str(error)
+            yield section, fail(said) if is_new else warn("not checked, for the same reason")
 
 
 def _configuration(context: Context) -> Iterator[Finding]:
@@ -129,6 +132,9 @@ def _store(context: Context) -> Iterator[Finding]:
     home = context.home
     if not os.path.exists(home.store):
         yield ok("no task has been started here yet")
+        return
+    if not os.access(home.store, os.W_OK):
+        yield warn("not checked, because it cannot be written")
         return
     damage = context.bootstrap.store_damage(home)
     for each in damage:

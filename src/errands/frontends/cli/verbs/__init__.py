@@ -80,6 +80,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "add": ("run",),
     "kill": ("cancel",),
     "rm": ("clear",),
+    "clean": ("clear", "--all"),
     "prune": ("clear", "--all"),
     "log": ("logs",),
     "follow": ("logs", "--follow"),

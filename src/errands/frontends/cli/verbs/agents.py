@@ -11,7 +11,7 @@ from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, option
 from errands.model.agent.install_hints import INSTALLED_BY
 from errands.model.errors import ErrandsError
-from errands.text import Cell, Column, did_you_mean, facts, table
+from errands.text import Cell, Column, did_you_mean, facts, table, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def setup(context: Context, arguments: Arguments) -> int:
         if arguments.json:
             _print(context, found, None, file, is_written=False)
         else:
-            context.say("", "To set one up, do one of these:", *(f"  {each}" for each in HOW))
+            context.say("", "To set one up, do one of these:")
+            context.say(*(each for way in HOW for each in wrap(f"  {way}", context.look.columns, hang=2)))
         return NOTHING
     chosen: Candidate | None = usable[0]
     if not arguments.yes and arguments.agent is None and not arguments.json and is_person():

@@ -23,6 +23,9 @@ def demo(context: Context, arguments: Arguments) -> int:
     stage = Stage(context, home)
     try:
         play(stage)
+    except KeyboardInterrupt:
+        context.note("the demo ends here, and all its tasks with it")
+        raise
     finally:
         stage.quietly("cancel", "--batch", "demo")
         stage.quietly("daemon", "stop")

@@ -99,7 +99,9 @@ def _reasons(found: list[Notice]) -> dict[int, str]:
 
 def _retry(context: Context, arguments: Arguments) -> int:
     """Queue given-up notices again, and send those that wait for their next attempt now."""
-    if arguments.action != "retry" or bool(arguments.ids) == arguments.all:
+    if arguments.action != "retry":
+        raise Usage("--all needs retry; errands ls --all lists everything that ended")
+    if bool(arguments.ids) == arguments.all:
         raise Usage("name the notices: errands notices retry ID..., or errands notices retry --all")
     inbox = context.engine.notices
     waiting = [notice for notice in inbox.undelivered() if notice.state == "waiting"]

@@ -19,6 +19,7 @@ from errands.frontends.cli.targets import fitting_task, given_or_newest
 from errands.frontends.cli.task_options import command_of, flag_of, flags_of, given_options
 from errands.model.options.table import BY_NAME, EDITABLE, OPTIONS
 from errands.model.options.values import value_of
+from errands.model.states import predicate
 from errands.model.text.sanitise import line
 from errands.model.view import NOT_APPROVED, View, plain_fields
 from errands.text import Cell, Column, plural, table
@@ -115,7 +116,7 @@ def edit(context: Context, arguments: Arguments) -> int:
 def _what_now(view: View) -> str:
     """Say what a task waits for, or its state."""
     is_waiting = view.standing is None and view.latest.state == "pending"
-    return f": {waits_for(view, at=now())}" if is_waiting else f", {view.state}"
+    return f": {waits_for(view, at=now())}" if is_waiting else f"; it {predicate(view.state)}"
 
 
 NOT_STARTED = ("pending", "proposed")

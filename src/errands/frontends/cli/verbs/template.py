@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def save(context: Context, arguments: Arguments) -> int:
-    _refuse_task(context, arguments)
+    _refuse_tasks(context, arguments)
     draft = draft_of(context, arguments, command=command_of(arguments, arguments.command, place=1))
     word = "replaced" if arguments.template in context.engine.templates() else "saved"
     # A template runs in the directory it was saved in, wherever it is started.
@@ -47,19 +47,22 @@ def _in_single_braces(draft: Draft) -> str:
     return found[1] if found else ""
 
 
-def _refuse_task(context: Context, arguments: Arguments) -> None:
-    """Ask what is meant if the id of a task is given instead of a command."""
+def _refuse_tasks(context: Context, arguments: Arguments) -> None:
+    """Ask what is meant if the id of a task is given instead of a command, or of a name."""
     (word, *more), name = arguments.command, arguments.template
-    if more or arguments.dashed is not None or "-" not in word or not is_id(word):
+    if more or arguments.dashed is not None:
         return
-    try:
-        view = context.engine.view(context.engine.resolve(word))
-    except ErrandsError:
-        return
-    raise Usage(
-        f"{word} is a task. To save what it runs: errands template save {name} {quoted(view.command)}; "
-        f"to save a command of that name: errands template save {name} -- {word}"
-    )
+    for task_id, other in ((word, name), (name, word)):
+        if "-" not in task_id or not is_id(task_id):
+            continue
+        try:
+            view = context.engine.view(context.engine.resolve(task_id))
+        except ErrandsError:
+            continue
+        raise Usage(
+            f"{task_id} is a task. To save what it runs: errands template save {other} "
+            f"{quoted(view.command)}; to save a command of that name: errands template save {name} -- {word}"
+        )
 
 
 def run(context: Context, arguments: Arguments) -> int:
