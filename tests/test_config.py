@@ -10,7 +10,7 @@ import pytest
 from errands import agents, config
 from errands.agents.command import agent as command
 from errands.agents.session_log import check_settings
-from errands.config import BadConfig, Config, backends, check_file, inspect, load, strangers
+from errands.config import BadConfig, Config, backends, check_file, inspect, load, unknown_variables
 from errands.model.errors import BadValue
 from errands.model.record import fields
 
@@ -179,8 +179,8 @@ def test_a_wrong_variable_is_named(places: Places) -> None:
 def test_an_unknown_variable_is_only_a_warning() -> None:
     environ = {"ERRANDS_HOEM": "/x", "ERRANDS_HOME": "/y", "ERRANDS_LANES_GPU": "1", "OTHER": "z"}
 
-    assert [str(problem) for problem in strangers(environ)] == [
-        "environment: ERRANDS_HOEM: means nothing (did you mean ERRANDS_HOME?)"
+    assert [str(problem) for problem in unknown_variables(environ)] == [
+        "environment: ERRANDS_HOEM: not a setting (did you mean ERRANDS_HOME?)"
     ]
 
 

@@ -138,7 +138,7 @@ def test_a_third_home_approves_what_a_host_asked_about(
     assert desk.say("logs", asked) == "done\n"
     again = desk.run("approve", asked)
     assert again.returncode != 0
-    assert "nothing is asked about it" in again.stderr
+    assert "it has no open question" in again.stderr
 
 
 def test_a_third_home_rejects_what_a_host_asked_about(laptop: FleetHome, desk: FleetHome, asked: str) -> None:

@@ -29,7 +29,17 @@ _ON_DEMAND = {
     "loader": ("BadConfig", "Problem"),
 }
 
-__all__ = ["LANES", "SECTIONS", "SHELL", "Config", "check_file", "home", "inspect", "load", "strangers"]
+__all__ = [
+    "LANES",
+    "SECTIONS",
+    "SHELL",
+    "Config",
+    "check_file",
+    "home",
+    "inspect",
+    "load",
+    "unknown_variables",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -145,11 +155,11 @@ def check_file(path: str) -> tuple[Problem, ...]:
     return tuple(loader.problems)
 
 
-def strangers(environ: Mapping[str, str] = os.environ) -> Iterator[Problem]:
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[Problem]:
     """Yield a warning for each unknown `ERRANDS_*` variable, which may be another program's."""
-    from errands.config.loader import strangers
+    from errands.config.loader import unknown_variables
 
-    return strangers(environ)
+    return unknown_variables(environ)
 
 
 def _is_ours(variable: str) -> bool:

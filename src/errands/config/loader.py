@@ -232,14 +232,14 @@ def _shell_trouble(shell: str | None) -> str:
     return ""
 
 
-def strangers(environ: Mapping[str, str]) -> Iterator[Problem]:
+def unknown_variables(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a warning for each unknown `ERRANDS_*` variable, which may be another program's."""
     known = [*VARIABLES, *(key.variable for key in KEYS)]
     for name in sorted(environ):
         if name.startswith("ERRANDS_") and name not in known and not name.startswith("ERRANDS_LANES_"):
             # The common prefix must not count as similarity.
             near = nearest(name[8:], [each[8:] for each in known])
-            advice = "means nothing" + (f" (did you mean ERRANDS_{near}?)" if near else "")
+            advice = "not a setting" + (f" (did you mean ERRANDS_{near}?)" if near else "")
             yield Problem(source="environment", key=name, advice=advice)
 
 

@@ -91,7 +91,7 @@ def test_an_answer_counts_only_for_the_question_that_was_shown(asking: Engine, h
     with pytest.raises(Exception, match="that you saw is void"):
         asking.approve(view.id, question=view.question.id + 1, **PERSON)
     assert asking.approve(view.id, question=view.question.id, **PERSON).state == "pending"
-    with pytest.raises(IllegalMove, match="nothing is asked about it"):
+    with pytest.raises(IllegalMove, match="it has no open question"):
         asking.approve(asking.submit(Draft(command=("true",))).id, **PERSON)
 
 

@@ -342,7 +342,7 @@ async def test_dependents_of_a_proposal_follow_its_approval_or_rejection(
     assert asking.get(held.id).state == "skipped"
     assert [each.state for each in asking.approvals(held.id)] == ["void"]
     late = asking.submit(Draft(command=("true",), after=(bad.id,)))
-    assert (late.state, late.latest.error) == ("skipped", f"it was to follow {bad.id} (rejected)")
+    assert (late.state, late.latest.error) == ("skipped", f"it waited for {bad.id} (rejected)")
 
 
 @pytest.mark.spec("A10", "A11")

@@ -98,7 +98,7 @@ async def test_a_failed_dependency_skips_a_new_task_at_once(engine: TestEngine) 
     first = await engine.finished("false")
     task = await engine.submit("true", after=[first.id])
 
-    assert (task.state, task.latest.error) == ("skipped", f"it was to follow {first.id} (failed)")
+    assert (task.state, task.latest.error) == ("skipped", f"it waited for {first.id} (failed)")
 
 
 @pytest.mark.spec("L14")

@@ -74,7 +74,7 @@ def test_with_several_waiting_calls_none_is_guessed(person: Person, precious: Pa
 def test_an_agent_that_needs_no_approval_cannot_be_approved(person: Person) -> None:
     agent = person.types("ask", "--wait", "--json", "`echo on`").object["id"]
 
-    assert "nothing is asked about it" in person.types("approve", agent, code=1).err
+    assert "it has no open question" in person.types("approve", agent, code=1).err
 
 
 @pytest.mark.spec("A8", "A11")

@@ -304,7 +304,7 @@ def test_a_home_that_is_a_file_and_a_store_of_another_version_say_what_to_do(
 def test_an_unknown_variable_is_a_warning_with_a_suggestion(newcomer: Person) -> None:
     said = newcomer.types("config", "check", ERRANDS_FOO_BAR="1").out.splitlines()
 
-    assert said[0] == "! environment: ERRANDS_FOO_BAR: means nothing"
+    assert said[0] == "! environment: ERRANDS_FOO_BAR: not a setting"
     assert said[1].endswith("no errors, 1 warning in the environment (no configuration file)")
 
 
@@ -321,7 +321,7 @@ def test_doctor_finds_what_is_wrong_and_says_what_to_do(newcomer: Person) -> Non
         os.kill(pid, signal.SIGCONT)
 
     assert "✗ " + str(newcomer.cwd / "errands.toml") in answer.out
-    assert "ERRANDS_HOEM: means nothing (did you mean ERRANDS_HOME?)" in answer.out
+    assert "ERRANDS_HOEM: not a setting (did you mean ERRANDS_HOME?)" in answer.out
     assert f"chmod 700 {newcomer.home}" in answer.out
     assert f"daemon (pid {pid}) does not respond" in answer.out
     assert f"kill -CONT {pid}" in answer.out

@@ -297,7 +297,7 @@ def test_a_unique_prefix_of_an_id_is_enough(person: Person) -> None:
     assert ambiguous[0] == "errands: 'alph' matches several tasks, newest first:"
     assert ambiguous[1].startswith(f"  {two}  completed, ")
     assert ambiguous[2].startswith(f"  {one}  completed, ")
-    assert ambiguous[3] == f"Type more of the id; the whole id of the newest is {two}"
+    assert ambiguous[3] == f"Type more of the id; the full id of the newest is {two}"
 
 
 @pytest.mark.parametrize(

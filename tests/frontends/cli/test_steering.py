@@ -82,7 +82,7 @@ def test_a_beginning_of_several_lists_only_those_that_can_be_cancelled(newcomer:
     for verb in ("cancel", "stop"):
         refused = newcomer.types(verb, "build", code=3).err.splitlines()
         assert [line.split()[0] for line in refused[1:-1]] == [two, one]
-        assert refused[-1].endswith(f"the whole id of the newest is {two}")
+        assert refused[-1].endswith(f"the full id of the newest is {two}")
     newcomer.types("cancel", one)
     assert newcomer.types("stop", "build").out.startswith(f"{two}  ⊘ cancelled")
 

@@ -322,7 +322,7 @@ def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | Ill
     """Say who answered, and when; or that the question has changed since."""
     asked = core.store.approvals(task_id)
     if not asked:
-        return IllegalMove(f"task {task_id} is {core.store.view(task_id).state}; nothing is asked about it")
+        return IllegalMove(f"task {task_id} is {core.store.view(task_id).state}; it has no open question")
     last = asked[-1]
     if last.state == "waiting":
         return _outdated(task_id)

@@ -178,7 +178,7 @@ async def answer(
     """Ask the home of a task to count this as an answer; return the question and the request's number."""
     question = asked(run)
     if question is None:
-        raise IllegalMove(f"{run.task} is {word(run)}; nothing is asked about it")
+        raise IllegalMove(f"{run.task} is {word(run)}; it has no open question")
     number = await fleet.request(run.home, run.task, wish, author=author, body=body, token=question.token)
     return question, number
 

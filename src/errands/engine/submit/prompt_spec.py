@@ -169,7 +169,9 @@ def _check_offline(draft: Draft, agent: str, settings: Mapping[str, Any]) -> Non
         return
     advice = "leave it out, or ask an agent that has a model, such as `builtin`"
     if draft.model is not None:
-        raise BadValue(f"the agent {agent!r} works offline, without the model {draft.model!r}; {advice}")
+        raise BadValue(
+            f"the agent {agent!r} works offline and cannot use the model {draft.model!r}; {advice}"
+        )
     for tool in draft.tools or ():
         if tool != "command":
             raise BadValue(

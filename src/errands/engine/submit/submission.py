@@ -171,7 +171,7 @@ class Submitter:
             if view.is_live:
                 waiting.append(other)
             elif view.state != "completed":
-                why = f"it was to follow {other} ({view.state})"
+                why = f"it waited for {other} ({view.state})"
                 self._store.skip_pending(run.id, reason="dependency", error=why, now=now)
                 from errands.engine.daemon.outcome import after_unstarted_run
 

@@ -176,7 +176,7 @@ def describe_matches(context: Context, error: Ambiguous) -> Ambiguous:
         lines.append("  ... (errands ls --all)")
     return Ambiguous(
         "\n".join([f"{error.prefix!r} matches several tasks, newest first:", *lines])
-        + f"\nType more of the id; the whole id of the newest is {shown[0].id}"
+        + f"\nType more of the id; the full id of the newest is {shown[0].id}"
     )
 
 

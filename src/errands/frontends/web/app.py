@@ -132,7 +132,7 @@ class WebApp:
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         needs = operation.needs
-        identify = self._callers.stranger if needs == "nothing" else self._callers.identify
+        identify = self._callers.anonymous if needs == "nothing" else self._callers.identify
         caller = identify(request.scope)
         values = values_of(operation, request.path_params, request.scope["query_string"])
         body = body_of(operation, request.headers.get("content-type", ""), await request.body())

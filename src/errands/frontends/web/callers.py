@@ -88,7 +88,7 @@ class Callers:
             raise RefusalError(401, _UNKNOWN, "NotSignedIn", www_authenticate="Bearer")
         return self._caller("program" if session is None else "person", session, key, scope)
 
-    def stranger(self, scope: Scope) -> Caller:
+    def anonymous(self, scope: Scope) -> Caller:
         return self._caller("person", None, "", scope)
 
     def is_signed_in(self, caller: Caller) -> bool:

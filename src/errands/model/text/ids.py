@@ -235,7 +235,7 @@ def span_id(run_id: str, created_at: datetime, name: str = EXECUTE) -> str:
 
 
 def run_mark(run_id: str, created_at: datetime) -> str:
-    """Return a text that identifies a run among all runs there have ever been."""
+    """Return text that tells a run apart from all others, past and future."""
     since = created_at - created_at.fromtimestamp(0, created_at.tzinfo)
     return f"{run_id} {since.days} {since.seconds} {since.microseconds}"
 

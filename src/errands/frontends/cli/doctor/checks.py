@@ -58,7 +58,7 @@ def _configuration(context: Context) -> Iterator[Finding]:
     _, problems = config.inspect(context.cwd, context.environ, thorough=True)
     for problem in problems:
         yield fail(str(problem), "fix it, then: errands config check")
-    for problem in config.strangers(context.environ):
+    for problem in config.unknown_variables(context.environ):
         yield warn(str(problem))
     if not problems:
         yield ok("every setting is valid")

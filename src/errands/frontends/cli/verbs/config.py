@@ -48,7 +48,7 @@ def check(context: Context, arguments: Arguments) -> int:
         _, problems = config.inspect(context.cwd, context.environ, thorough=True)
         found = [*problems, *_unknown_kinds(context)]
         checked = " and ".join(_sources(context))
-    warnings = [] if arguments.file is not None else list(config.strangers(context.environ))
+    warnings = [] if arguments.file is not None else list(config.unknown_variables(context.environ))
     if arguments.json:
         for problem in found:
             context.print_json(_problem(problem, "error"))
