@@ -40,10 +40,13 @@ ANSWERS = (ONCE, TASK, ALWAYS, NO)
 BY_NAME: dict[str, Answer] = {each.name: each for each in ANSWERS}
 
 
+QUESTION = "Start it?"
+
+
 def prompt(offered: Sequence[Answer], *, more: str = "") -> str:
     """Return the line that a person answers: `Start it? y once, a always, n no [y/a/N] `."""
     meanings = f" {said}" if (said := spoken(offered)) else ""
-    return f"Start it?{more}{meanings} [{keys(offered)}] "
+    return f"{QUESTION}{more}{meanings} [{keys(offered)}] "
 
 
 def reach(scope: Scope) -> str:

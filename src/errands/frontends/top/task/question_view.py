@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from errands.frontends.top.line_view import TextView, painted
-from errands.model.text.answers import Answer, spoken
+from errands.model.text.answers import QUESTION, Answer, spoken
 from errands.model.view import View
 from errands.text import Look, plural
 
@@ -71,7 +71,7 @@ class QuestionView(TextView):
             return "It was rejected; y asks again"
         if self._unseen:
             return f"{plural(len(self._unseen), 'more line')} to read: space shows them"
-        return f"Start it? {spoken(self.offered) or 'y yes, n no'}"
+        return f"{QUESTION} {spoken(self.offered) or 'y yes, n no'}"
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self._unseen:

@@ -21,6 +21,7 @@ from errands.frontends.top.task.slots import slot_lines
 from errands.frontends.top.words import Words
 from errands.model.errors import ErrandsError
 from errands.model.record import evolve
+from errands.model.text.answers import QUESTION
 from errands.model.view import View
 from errands.text import Look
 
@@ -239,5 +240,5 @@ class TaskView(Container):
             said = self.question.status
             if at + len(said) > self.size.width:
                 left, names = [(" question ", "reverse"), (" ", "")], []
-                said = said.removeprefix("Start it? ")
+                said = said.removeprefix(f"{QUESTION} ")
         self._parts.set_line(left, [(said, "dim")], names)

@@ -24,5 +24,3 @@ export const useRef = more.useRef;
 export const useMemo = more.useMemo;
 /** @type {(handle?: (error: any) => void) => [any, () => void]} */
 export const useErrorBoundary = more.useErrorBoundary;
-/** @type {() => string} */
-export const useId = more.useId;
