@@ -100,9 +100,23 @@ def test_a_seventh_day_asks_as_rarely() -> None:
     assert len(asking) <= MOST_QUESTIONS * len(day), asking
 
 
+def test_an_eighth_day_asks_even_more_rarely() -> None:
+    """Among them are some that look at the environment, or talk to Docker or to a state kept elsewhere."""
+    day = lines("eighth_day.jsonl")
+    earlier = ("agent_day", "second_day", "third_day", "fourth_day", "fifth_day", "sixth_day", "seventh_day")
+    known = {line for name in earlier for line in lines(f"{name}.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 300
+    assert len(asking) <= 0.03 * len(day), asking
+
+
 @pytest.mark.parametrize(
     "name",
-    [f"{which}_day_harmful.jsonl" for which in ("second", "third", "fourth", "fifth", "sixth", "seventh")],
+    [
+        f"{which}_day_harmful.jsonl"
+        for which in ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    ],
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
     harmful = lines(name)

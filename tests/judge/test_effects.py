@@ -52,6 +52,28 @@ WRITING = [
     """echo a1b | awk '/[[:digit:]/"]/{print | "tee pwned"} #"'""",
 ]
 
+# To one awk the slash after these words divides, to another it begins a pattern.
+SLASHES = [
+    """mawk 'BEGIN { print case / 2 > "pwned"; x = 1 / 1 }'""",
+    """gawk --posix 'BEGIN { print case / 2 > "pwned"; x = 1 / 1 }'""",
+    """original-awk 'BEGIN { print case / 2 > "pwned"; x = 1 / 1 }'""",
+    """original-awk 'BEGIN { print $exit / 2 > "pwned"; x = 1 / 1 }'""",
+    """gawk 'BEGIN { print 1 /= / 2 > "pwned"; x = 1 / 1 }'""",
+    """gawk 'BEGIN { print "a" /=; / 2 > "pwned"; x = 1 / 1 }'""",
+    """gawk 'BEGIN { print x[1] $1 /= / 2 > "pwned"; x = 1 / 1 }'""",
+]
+
+
+@pytest.mark.parametrize("line", SLASHES)
+def test_a_slash_that_awks_read_differently_hides_nothing(line: str, tmp_path: Path) -> None:
+    name, _, rest = line.partition(" ")
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    run(line, tmp_path)
+
+    assert (tmp_path / "pwned").exists(), "the line does not do what it is here for"
+    assert verdict(f"awk {rest.removeprefix('--posix ')}", tmp_path) != "auto"
+
 
 @pytest.mark.parametrize("line", WRITING)
 def test_a_line_that_writes_is_not_auto(line: str, tmp_path: Path) -> None:
@@ -80,13 +102,54 @@ def test_a_line_that_shows_the_environment_is_not_auto(line: str, tmp_path: Path
     assert verdict(line, tmp_path) != "auto"
 
 
+NAMED = [
+    "find .// -name 1 -type f -print0 | xargs -0 jq -n",
+    "find .// -name 1 -type f -print0 | xargs -0 jq -n --arg a b",
+    "find .// -name 1 -exec jq -n {} +",
+]
+
+
+@pytest.mark.parametrize("line", NAMED)
+def test_a_file_that_is_called_like_a_program_is_not_run_as_one(line: str, tmp_path: Path) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    (tmp_path / "1 | env, 1").mkdir()
+    (tmp_path / "1 | env, 1" / "1").touch()
+
+    assert MARK in run(line, tmp_path), "the line does not do what it is here for"
+    assert judge((line,), FakeWorkspace()).verdict == "contained"
+    everyday = "find . -name package.json -exec jq -r .name {} +"
+    assert judge((everyday,), FakeWorkspace()).verdict == "auto"
+
+
+WALKING = [
+    "git log -p stash",
+    "git log -p --all",
+    "git log -p --glob='*'",
+    "git show :/untracked",
+    "git log -U1 --reflog",
+]
+
+
+@pytest.mark.parametrize("line", WALKING)
+def test_a_history_that_reaches_a_stash_is_contained(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    me = "-c user.name=n -c user.email=e"
+    run(
+        f"git init -q && git add a && git {me} commit -qm a && echo $MARK > b && git {me} stash -qu", tmp_path
+    )
+
+    assert MARK in run(line, tmp_path), "the line does not do what it is here for"
+    assert verdict(line, tmp_path) == "contained"
+    assert verdict("git log --all --oneline --graph", tmp_path) == "auto"
+    assert verdict("git log -p", tmp_path) == "auto"
+
+
 COMPUTED = [
-    "printf %d 'a[$(touch pwned)]'",
-    "printf '%s %d' x 'a[$(touch pwned)]'",
-    "printf '%*s' 'a[$(touch pwned)]' x",
-    "test -t 'a[$(touch pwned)]'",
-    "test 'a[$(touch pwned)]' -eq 1",
-    "[ 1 -lt 'a[$(touch pwned)]' ]",
+    "printf %d 'path[$(touch pwned)]'",
+    "printf '%s %d' x 'path[$(touch pwned)]'",
+    "printf '%*s' 'path[$(touch pwned)]' x",
+    "test -t 'path[$(touch pwned)]'",
 ]
 
 
@@ -96,6 +159,11 @@ def test_a_number_that_zsh_computes_is_not_auto(line: str, tmp_path: Path) -> No
         run(line, tmp_path, shell="zsh")
 
         assert (tmp_path / "pwned").exists(), "the line does not do what it is here for"
+    assert verdict(line, tmp_path, shell="/bin/zsh") != "auto"
+
+
+@pytest.mark.parametrize("line", ["test 'a[$(touch pwned)]' -eq 1", "[ 1 -lt 'a[$(touch pwned)]' ]"])
+def test_a_number_that_some_versions_of_zsh_compute_is_not_auto(line: str, tmp_path: Path) -> None:
     assert verdict(line, tmp_path, shell="/bin/zsh") != "auto"
 
 

@@ -27,13 +27,13 @@ _FUNCTIONS = frozenset(
 # Words after which a parenthesis is not a call and a slash not a division.
 _KEYWORDS = frozenset(
     """
-    if else while for do in return print printf exit next nextfile delete break continue BEGIN END case
+    if else while for do in return print printf exit next delete break continue BEGIN END
     """.split()
 )
 _REFUSED = frozenset(
     """
-    system getline close fflush ENVIRON PROCINFO ARGV ARGC ARGIND SYMTAB FUNCTAB function func switch default
-    BEGINFILE ENDFILE extension
+    system getline close fflush ENVIRON PROCINFO ARGV ARGC ARGIND SYMTAB FUNCTAB function func switch case
+    default BEGINFILE ENDFILE extension
     """.split()
 )
 _TOKEN = re.compile(
@@ -49,7 +49,8 @@ _TOKEN = re.compile(
 )
 _INET = re.compile(r"/+inet[46]?(/|$)")
 _BEFORE_DIVISION = frozenset({"]"})
-_UNSURE = frozenset({"++", "--"})
+# `nextfile` is a plain variable in some awks.
+_UNSURE = frozenset({"++", "--", "length", "nextfile"})
 
 
 class _Doubt(Exception):  # noqa: N818  # an answer, not an error
@@ -80,6 +81,8 @@ def _read(text: str) -> None:
             continue
         if token == "/":
             if _divides(before, kind_before, steers=steers):
+                if text[end : end + 1] == "=":
+                    raise _Doubt("a slash that may divide and assign or start a pattern")
                 kind = "mark"
             else:
                 end = _end_of_pattern(text, place)
@@ -88,6 +91,8 @@ def _read(text: str) -> None:
             _check_mark(token, printing=printing)
         elif kind == "word":
             _check_word(token, text[end : end + 1])
+            if before == "$" and token in _KEYWORDS:
+                raise _Doubt(f"`${token}`, which is a variable to some awks")
         if token == "(":
             brackets.append(before in ("if", "while", "for"))
         elif token == ")":
@@ -105,7 +110,7 @@ def _read(text: str) -> None:
 def _divides(before: str, kind: str, *, steers: bool) -> bool:
     if before == ")":
         return not steers
-    if before in _UNSURE or kind == "regex" or before == "length":
+    if before in _UNSURE or kind == "regex":
         raise _Doubt("a slash that may be a division or the start of a pattern")
     if kind == "word":
         return before not in _KEYWORDS

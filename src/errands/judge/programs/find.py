@@ -70,6 +70,14 @@ def chooses_paths(finding: tuple[str, ...]) -> bool:
     )
 
 
+def becomes_program(inner: list[str]) -> bool:
+    """Return whether a name that is found may become the program of a `jq`, or the script of a `sed`."""
+    # The values of long options look like operands.
+    is_long = any(word.startswith("--") for word in inner)
+    operands = [word for word in inner[1:] if not word.startswith("-")]
+    return inner[0] in ("jq", "sed") and (is_long or operands[:1] == ["{}"])
+
+
 def takes_value(word: str) -> bool:
     """Return whether the next word is the value of this part of an expression."""
     return word in _WITH_VALUE or _NEWER.fullmatch(word) is not None

@@ -23,8 +23,18 @@ if TYPE_CHECKING:
 
 # The signs before a path that say how to read it, long or short; a colon may end the short ones.
 _MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
-# The third parent of a stash: files that were never committed.
-_UNTRACKED = re.compile(r"(.*\.\.)?(refs/)?stash\b.*\^3")
+# The third parent of a stash, alone or with the others: files that were never committed.
+_UNTRACKED = re.compile(r"(.*\.\.)?(refs/)?stash\b.*\^(-?0*3|@)")
+# A stash, whose history has those files, and the newest commit with some words, which they may be.
+_STASH = re.compile(r"(.*\.\.)?(refs/)?stash($|[@^~:]|\.\.)")
+_SOUGHT = re.compile(r":/[^!]")
+_BRANCHES = ("heads/", "tags/", "remotes/")
+_WALKS = frozenset(("git log", "git whatchanged", "git range-diff"))
+# Options of `git log` with which it shows what changed in files.
+_PATCHES = """
+-p -u --patch -U --unified -W --function-context -c --cc -m --diff-merges --patch-with-stat --patch-with-raw
+--binary --word-diff --word-diff-regex --color-words --check -L
+""".split()
 # What `git stash show` may be told about such files without showing their content.
 _NO_CONTENT = frozenset(
     """
@@ -45,9 +55,26 @@ def shows(use: str, *, skip: int = 0) -> Check:
         found = [_objection_to_operand(word, use, workspace) for word in named]
         beginnings = [value for name, value in usage.options if name == "--relative"]
         found += [_objection_to_beginning(word or "./", workspace) for word in beginnings]
-        return ask_each(found, "secret") + _about_picked(usage)
+        return ask_each(found, "secret") + _about_picked(usage) + _about_stashed(usage)
 
     return check
+
+
+def _about_stashed(usage: Usage) -> Reasons:
+    """Object to a history with patches that may reach what a stash has of files that were never committed."""
+    walks = usage.name in _WALKS
+    if usage.name in ("git log", "git whatchanged") and not usage.has(*_PATCHES):
+        return ()
+    shown = [word for word in usage.operands if _SOUGHT.match(word)]
+    shown += [word for word in usage.operands if (walks or ".." in word) and _STASH.match(word)]
+    shown += [name for name, _ in usage.options if walks and name in ("--all", "--reflog")]
+    shown += [
+        f"--glob={value}"
+        for value in usage.values("--glob")
+        if walks and not value.removeprefix("refs/").startswith(_BRANCHES)
+    ]
+    found = (f"shows files of a stash that may never have been committed: {each}" for each in shown)
+    return ask_each(found, "settings")[:1]
 
 
 def _about_picked(usage: Usage) -> Reasons:

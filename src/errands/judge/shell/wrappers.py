@@ -282,7 +282,7 @@ _ACTIONS = frozenset((*_EXECS, *"-print -print0 -printf -ls -fls -fprint -fprint
 
 def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, ...]:
     """Return a command with every name that a find may pass to it, as globs."""
-    from errands.judge.programs.find import chooses_paths
+    from errands.judge.programs.find import becomes_program, chooses_paths
 
     starts = []
     for text in finding[1:]:
@@ -302,6 +302,8 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
     # Without `-type f`, find passes on the names of links, which the command follows.
     recursive = "-r" if plain and not _FOLLOWING_LINKS.intersection(finding) else "-R"
     steps = []
+    if becomes_program([word.text for word in inner]):
+        steps.append(Step(words=(inner[0], Word(text="*", pattern=True))))
     for start in starts or ["."]:
         # `find FILE` finds that very file.
         for name in [start, *(f"{start.rstrip('/')}/{name}" for name in names)]:
