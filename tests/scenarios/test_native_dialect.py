@@ -314,3 +314,22 @@ async def test_the_persons_own_notice_is_not_taken_by_a_session_that_waits(
     await native("wait", id=found)
     assert (await native.task()).owner == "user"
     assert f"{found}.1" in [notice.run_id for notice in await stage.engine.take_notices("user")]
+
+
+# Ids
+
+
+@pytest.mark.spec("L4")
+async def test_the_beginning_of_several_ids_means_a_live_task_or_is_refused_with_all_of_them(
+    native: Speaker,
+) -> None:
+    first, second = [await finished(native, "true", name="tests") for _ in range(2)]
+    other = await finished(native, "true", name="tests of another kind")
+
+    said = await native.refused("show", id="tests")
+    ids = ", ".join(sorted([first, second, other]))
+    assert said == f"'tests' matches several tasks: {ids}; type more letters"
+    assert facts(await native("show", id="tests-of"))["id"] == other
+
+    live = await run(native, "sleep 600", name="tests")
+    assert facts(await native("cancel", id="tests"))["id"] == live

@@ -10,8 +10,8 @@ from typing import Any
 
 from errands.dialects.output_text import Shown, bounded, middle_out, one_line
 from errands.model.agent.session import is_conversation, message_batch
-from errands.model.errors import BadValue, ErrandsError, NotFound, printed
-from errands.model.text.ids import is_id, is_task_id
+from errands.model.errors import BadValue, ErrandsError, NotFound, ambiguous, printed
+from errands.model.text.ids import is_id, is_task_id, meant
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View
 from errands.ports.dialect import Caller
@@ -56,17 +56,20 @@ class ToolContext:
     # Finding tasks.
 
     async def find(self, task_id: str) -> View:
-        """Find a task by its id or a unique prefix, among those the caller sees."""
+        """Find a task by its id or a prefix that only one has, among those the caller sees."""
         if not is_id(task_id):
             raise Missing(task_id)
         if is_task_id(task_id):
             found = [view for view in await self.engine.list(ids=(task_id,)) if self._sees(view)]
             if found:
                 return found[0]
-        begun = [view for view in await self.tasks() if view.id.startswith(task_id)]
-        if len(begun) != 1:
+        begun = {view.id: view for view in await self.tasks() if view.id.startswith(task_id)}
+        if not begun:
             raise Missing(task_id)
-        return begun[0]
+        one = meant(task_id, [(view.id, view.is_live) for view in begun.values()])
+        if one is None:
+            raise ambiguous(task_id, list(begun))
+        return begun[one]
 
     async def own_tasks(self, *, batch: str | None = None) -> list[View]:
         """List the tasks of the caller's session alone, for what cancels or removes many at once."""

@@ -69,6 +69,13 @@ class Ambiguous(NotFound):
         self.ids = tuple(ids)
 
 
+def ambiguous(prefix: str, ids: Sequence[str]) -> Ambiguous:
+    """Return the error about a prefix that several ids, newest first, begin with."""
+    more = ", ..." if len(ids) > 5 else ""
+    said = f"{prefix!r} matches several tasks: {', '.join(sorted(ids)[:5])}{more}; type more letters"
+    return Ambiguous(said, prefix=prefix, ids=ids)
+
+
 class IllegalMove(ErrandsError):
     """The tables do not allow this state change; nothing was written."""
 

@@ -50,6 +50,17 @@ async def test_a_waiter_returns_at_once_when_no_notice_can_come(engine: TestEngi
     assert not await wait_for_notices(home)
 
 
+@pytest.mark.spec("N6")
+async def test_a_run_of_a_schedule_ends_the_wait(engine: TestEngine, home: Home) -> None:
+    view = await engine.submit("echo news", owner=OWNER, every="1h")
+    waiting = asyncio.create_task(wait_for_notices(home))
+    done, _ = await asyncio.wait([waiting], timeout=0.3)
+    assert not done
+
+    await engine.fire(view.id)
+    assert await waiting
+
+
 async def test_a_waiter_that_is_no_longer_wanted_returns(engine: TestEngine, home: Home) -> None:
     await engine.submit("sleep 300", owner=OWNER)
 

@@ -217,6 +217,23 @@ def test_the_question_shows_every_step_hook_variable_and_directory(
     assert not [line for line in shown if len(line) > 80]
 
 
+@pytest.mark.spec("A4")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [(["--every", "30m"], "when       │ every 30m"), (["--on", "file:*.py"], "when       │ on file:*.py")],
+)
+def test_the_question_says_what_starts_it_again(
+    terminal: Terminal, precious: Path, words: list[str], shown: str
+) -> None:
+    child = terminal.types("run", *words, "--cwd", str(precious), "--", "rm", "a")
+    child.expect_exact(QUESTION)
+    said = child.before or ""
+    child.send("\r")
+
+    assert ended(child)[1] == 4
+    assert shown in plain(said)
+
+
 @pytest.mark.spec("A4", "A10")
 @pytest.mark.parametrize(
     ("content", "seen"),

@@ -143,6 +143,18 @@ def test_what_ends_before_a_session_is_ready_is_one_report(person: Person) -> No
         assert plugin.reads_at_once("background_list") == []
 
 
+@pytest.mark.spec("N6")
+def test_a_run_of_a_schedule_is_reported_while_nothing_else_happens(person: Person) -> None:
+    schedule = ("run", "-q", "--every", "1h", "--name", "tick", "--", "echo", "news")
+    task = person.types(*schedule, ERRANDS_SESSION="opencode:ses_1").out.strip()
+    with plugged(person) as plugin:
+        plugin.writes(type="watch", session="ses_1")
+        plugin.calls("background_list")  # by now it has looked once, and found nothing to report
+        person.types("fire", task)
+
+        assert f"{task} completed" in plugin.is_told()["text"]
+
+
 @pytest.mark.trap(3)
 def test_of_two_programs_the_one_that_used_a_session_last_reports_to_it(
     person: Person, tmp_path: Path

@@ -122,9 +122,9 @@ BREAKAGES = [
     Breakage(
         "L4",
         "a prefix of several ids is taken for the newest task",
-        file="stores/sqlite/views.py",
-        old="if len(meant) == 1 and len(rows) < 100:",
-        new="if meant:",
+        file="model/text/ids.py",
+        old="return wanted[0][0] if len(wanted) == 1 else None",
+        new="return rows[0][0]",
         test="contracts/test_sqlite_store.py::TestSqliteStore::test_a_unique_prefix_is_enough_and_an_ambiguous_one_is_refused",
     ),
     Breakage(

@@ -71,6 +71,14 @@ BREAKAGES = [
         test="engine/notices/test_run_result.py::test_a_notice_of_a_resume_quotes_its_own_prompt",
     ),
     Breakage(
+        "N6",
+        "a session is not told of the runs of a schedule unless something else of it is open",
+        file="engine/notices/agent_report.py",
+        old='states=(*OPEN, "active")',
+        new="states=OPEN",
+        test="engine/notices/test_notice_waiter.py::test_a_run_of_a_schedule_ends_the_wait",
+    ),
+    Breakage(
         "N7",
         "a task does not report where the conversation is in which it was made",
         file="engine/notices/addresses.py",

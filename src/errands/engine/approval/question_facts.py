@@ -34,6 +34,8 @@ def facts_of(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iter
         yield f"step {number} of {len(steps)}" if len(steps) > 1 else "command", _written(command)
     for command in details.get("finally", ()):
         yield "finally", _written(command)
+    if view.standing is not None:
+        yield "when", visible(view.standing.rule)
     if details.get("watched"):
         yield "checked by", visible(details["watched"])
     yield "directory", visible(view.cwd)

@@ -15,8 +15,10 @@ from errands.model.errors import NotFound, StoreError
 from errands.model.notices.delivery import NO_CONSENT, facts_of, headline, masked_body
 from errands.model.notices.result import result
 from errands.model.record import evolve
+from errands.model.states import OPEN
 from errands.model.text.sanitise import line, visible
 from errands.model.text.summary import counts_only
+from errands.ports.store import Query
 from errands.text import fenced, plural
 
 TYPE_CHECKING = False
@@ -56,6 +58,11 @@ def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]
     """
     found = engine.store.inbox(owner, now=None if kept_back else engine.clock.now())
     return [each for each in found if not each.event.startswith("proposed")]
+
+
+def may_have_news(engine: Engine, owner: str) -> bool:
+    """Return whether an owner has tasks that can end, now or whenever a schedule starts one."""
+    return bool(engine.list(Query(owner=owner, states=(*OPEN, "active"), limit=1)))
 
 
 def message(engine: Engine, notices: Sequence[Notice]) -> str:

@@ -13,12 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from errands.engine.notices.agent_report import news
+from errands.engine.notices.agent_report import may_have_news, news
 from errands.engine.waiting import LOOK
-from errands.model.states import OPEN
 from errands.model.text.blake2 import blake2b
 from errands.ports.home import process_mark
-from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool
                 if news(engine, owner):
                     return True
             # Open tasks first: one that ends in between has its notice by then.
-            is_open = bool(engine.list(Query(owner=owner, states=OPEN, limit=1)))
+            is_open = may_have_news(engine, owner)
             is_coming = bool(news(engine, owner, kept_back=True))
             if not is_open and not is_coming:
                 return False

@@ -14,12 +14,10 @@ from typing import Any
 
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
-from errands.engine.notices.agent_report import MOST, message, news
+from errands.engine.notices.agent_report import MOST, may_have_news, message, news
 from errands.engine.notices.notice_waiter import GATHER, claim, has_claim
 from errands.engine.waiting import LOOK
 from errands.frontends.opencode.calls import owner_of
-from errands.model.states import OPEN
-from errands.ports.store import Query
 
 
 class Reports:
@@ -95,9 +93,7 @@ class Reports:
         return [each for each, may_try in self._sessions.items() if may_try and self._expects(owner_of(each))]
 
     def _expects(self, owner: str) -> bool:
-        if news(self._engine, owner, kept_back=True):
-            return True
-        return bool(self._engine.list(Query(owner=owner, states=OPEN, limit=1)))
+        return bool(news(self._engine, owner, kept_back=True)) or may_have_news(self._engine, owner)
 
     def _report(self) -> None:
         in_flight = {session for session, _ in self._sent.values()}

@@ -10,6 +10,7 @@ from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
 ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # no letters that look or sound alike
@@ -118,6 +119,17 @@ def ends_of_id(text: str) -> tuple[str, str]:
         if found and len(end) == SUFFIX_LENGTH:
             return beginning, end
     return text, ""
+
+
+def meant(prefix: str, found: Iterable[tuple[str, object]]) -> str | None:
+    """Return which of the ids that a prefix begins it means, each of them with whether its task is live.
+
+    A whole name wins over the beginning of a longer one, and a live task over an ended one.
+    """
+    rows = list(found)
+    named = [row for row in rows if row[0].rpartition("-")[0] == prefix] or rows
+    wanted = named if len(named) == 1 else [row for row in named if row[1]]
+    return wanted[0][0] if len(wanted) == 1 else None
 
 
 def short_id(task_id: str, room: int, *, mark: str) -> str:

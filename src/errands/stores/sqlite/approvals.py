@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.model.approval import Approval, AuditEntry, StandingApproval
 from errands.model.codec import RowCodec, Shape
-from errands.model.errors import Ambiguous, unknown_task
+from errands.model.errors import ambiguous, unknown_task
 from errands.model.record import fields
 from errands.model.run import task_of
 from errands.model.text.ids import ends_of_id
@@ -179,7 +179,7 @@ class ApprovalRows(Table):
             return prefix if prefix in ids else ids[0]
         if not ids:
             raise unknown_task(prefix)
-        raise Ambiguous(f"{prefix!r} matches several tasks: {', '.join(ids[:5])}; type more letters")
+        raise ambiguous(prefix, ids)
 
     def answer(
         self,

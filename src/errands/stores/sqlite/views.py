@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from errands.model.agent.session import is_message_batch
 from errands.model.codec import RowCodec, Shape
-from errands.model.errors import Ambiguous, NotFound, StoreUnreadable, unknown_task
+from errands.model.errors import NotFound, StoreUnreadable, ambiguous, unknown_task
 from errands.model.limits import LaneWidth
 from errands.model.states import ENDED, OPEN
-from errands.model.text.ids import ends_of_id
+from errands.model.text.ids import ends_of_id, meant
 from errands.model.text.json_text import plain_text
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.ports.rundir import LOG
@@ -234,14 +234,10 @@ class ViewRows(Table):
             return prefix
         if not ids:
             raise unknown_task(prefix)
-        # A whole name wins over the beginning of a longer one, and a live task over an ended one.
-        named = [row for row in rows if row[0].rpartition("-")[0] == prefix] or rows
-        meant = named if len(named) == 1 else [row for row in named if row[1]]
-        if len(meant) == 1 and len(rows) < 100:
-            return str(meant[0][0])
-        more = ", ..." if len(ids) > 5 else ""
-        said = f"{prefix!r} matches several tasks: {', '.join(sorted(ids)[:5])}{more}; type more letters"
-        raise Ambiguous(said, prefix=prefix, ids=ids)
+        found = meant(prefix, rows)
+        if found is not None and len(rows) < 100:
+            return found
+        raise ambiguous(prefix, ids)
 
     def id_by_key(self, key: str) -> str | None:
         rows = self.db.read("SELECT id FROM tasks WHERE key = ?", (key,))
