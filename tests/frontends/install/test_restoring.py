@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -130,3 +131,22 @@ def test_a_rule_of_the_person_stays(house: House) -> None:
     house.uninstall("claude")
 
     assert settings.read_text() == text
+
+
+@pytest.mark.spec("X19")
+def test_claude_code_does_not_look_for_a_plugin_that_is_gone(house: House) -> None:
+    """It notes every marketplace, and says at each look that it cannot load one whose folder is gone."""
+    path = "home/.claude/plugins/known_marketplaces.json"
+    folder = str(house.place / "home" / ".claude" / "errands")
+    others = '"anthropics": {"installLocation": "/elsewhere"}'
+    noted = f'{{{others}, "errands-local": {{"installLocation": {json.dumps(folder)}}}}}'
+
+    house.install("claude", trust=True)
+    known = house.file(path, noted)
+    assert house.install("claude", trust=True) == []
+    house.install("claude", project=True)
+    house.uninstall("claude", project=True)
+    assert known.read_text() == noted  # which is not about the project's
+
+    house.uninstall("claude")
+    assert known.read_text() == f"{{{others}}}"

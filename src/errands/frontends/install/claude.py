@@ -35,8 +35,7 @@ _DAY = 86_400  # seconds
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    folder = place.either(".claude", _folder(place))
-    bundle = os.path.join(folder, "errands")
+    folder, bundle = _places(place)
     # The files name the Python of this machine; in a project, these settings are not shared.
     name = "settings.json" if place.project is None else "settings.local.json"
     source = {"source": {"source": "directory", "path": bundle}}
@@ -53,6 +52,24 @@ def targets(place: Place) -> tuple[Target, ...]:
         for path, text in _bundle(place).items()
     )
     return (*files, settings)
+
+
+def leftovers(place: Place) -> tuple[Target, ...]:
+    """Return what Claude Code itself has noted of the marketplace: it would complain that this is gone."""
+    path = os.path.join(_folder(place), "plugins", "known_marketplaces.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            noted = json.load(file)[MARKETPLACE]["installLocation"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
+    is_ours = noted == _places(place)[1]
+    return (Target(path=path, pieces=(Entry(path=(MARKETPLACE,), value={}),)),) if is_ours else ()
+
+
+def _places(place: Place) -> tuple[str, str]:
+    """Return the folders of the settings and of the plugin."""
+    folder = place.either(".claude", _folder(place))
+    return folder, os.path.join(folder, "errands")
 
 
 def _folder(place: Place) -> str:

@@ -18,6 +18,7 @@ class Client:
     """A program that can use the tools; `reports` says how it learns of the end of a task.
 
     `asks` says when it asks before a call of a tool, and `setting` is its own setting against that.
+    `leftovers` are the notes that it makes itself of what is installed.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Client:
     reports: str = "it is not woken when a task ends, and has to ask"
     asks: str = ""
     setting: str = ""
+    leftovers: Callable[[Place], tuple[Target, ...]] = lambda _: ()
 
 
 # Codex: the server, which is given few variables, and calls only what it is told to trust.
@@ -85,6 +87,7 @@ CLIENTS = (
         reports="it is woken when a task ends, except as claude -p, which has to ask",
         asks="Claude Code asks before it uses a tool of Errands, and claude -p refuses to use one",
         setting=f'"{claude.TOOLS}" in permissions.allow',
+        leftovers=claude.leftovers,
     ),
     Client(
         name="opencode",

@@ -21,8 +21,12 @@ class Installation:
     missing = ""
     offer: tuple[str, str] | None = None
 
-    def __init__(self, targets: tuple[Target, ...], place: Place) -> None:
+    def __init__(
+        self, targets: tuple[Target, ...], place: Place, *, leftovers: tuple[Target, ...] = ()
+    ) -> None:
+        """`leftovers` are files that others write, and out of which only removing takes what is ours."""
         self._targets = targets
+        self._leftovers = leftovers
         self._project = place.project
         self._memory = Memory(place.config("errands", "installed.json"))
         self._changes: Sequence[Change] = ()
@@ -37,8 +41,10 @@ class Installation:
         self._removing = removing
         if self._project is not None:
             plan.check_links(self._targets, self._project)
-        make = plan.removal if removing else plan.installation
-        self._changes = make(self._targets, self._memory)
+        if removing:
+            self._changes = plan.removal((*self._targets, *self._leftovers), self._memory)
+        else:
+            self._changes = plan.installation(self._targets, self._memory)
         return [(each.path, each.diff()) for each in self._needed]
 
     def steps(self) -> list[str]:
@@ -74,7 +80,7 @@ class ClientInstallation(Installation):
         if trust is not None and not self._client.setting:
             raise BadValue(f"--trust does not apply to {self._client.title}; leave it out")
         place = Place(environ=environ, project=project, dialect=dialect, trust=trust)
-        super().__init__(self._client.targets(place), place)
+        super().__init__(self._client.targets(place), place, leftovers=self._client.leftovers(place))
         # What a person can choose: why, and the setting. None if there is nothing left to choose.
         if trust is None and self._client.setting and not self._is_trusted(place):
             self.offer = (
