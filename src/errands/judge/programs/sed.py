@@ -88,6 +88,8 @@ class _Script:
         elif name in _JUMPS:
             self._skip(" ")
             self._match(_LABEL)
+            if self._peek() == "#":
+                raise _Doubt("a `#` that is a comment to some seds and part of a label to others")
             self._end_of_command()
         elif name == "s":
             self._between(self._delimiter(), parts=2)
