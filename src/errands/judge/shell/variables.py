@@ -97,6 +97,8 @@ _INHERITED = {
 _OWN = frozenset("XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME".split())
 # A pager takes commands from its terminal that were never judged, so there is none on a terminal either.
 _NO_PAGERS = {**dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER"), "cat"), "LESSSECURE": "1"}
+# Before version 24, `pip list` asks the network for a newer pip, and keeps the answer in its cache.
+_NO_REQUESTS = {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def inherited(environment: Mapping[str, str], *, own_home: str) -> dict[str, str]:
@@ -108,7 +110,7 @@ def inherited(environment: Mapping[str, str], *, own_home: str) -> dict[str, str
     found = {name: value for name, value in environment.items() if _is_inherited(name, value, own_home)}
     if not _is_inside(environment.get("HOME", own_home), own_home):
         found["PYTHONNOUSERSITE"] = "1"
-    return found | _NO_PAGERS
+    return found | _NO_PAGERS | _NO_REQUESTS
 
 
 def _is_inherited(name: str, value: str, own_home: str) -> bool:
