@@ -6,7 +6,9 @@ from errands.engine.task_facts import recurring_facts
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.display.recurring import times_lines
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Verb, operand, option, whole_from_one
+from errands.frontends.cli.targets import fitting_task, newest_task
 from errands.model.errors import BadValue
+from errands.model.states import STANDING
 from errands.model.text.sanitise import line
 from errands.model.view import View, plain_fields, plain_value
 from errands.text import Column, facts, plural, table, titled
@@ -20,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def schedule(context: Context, arguments: Arguments) -> int:
-    view = context.engine.get(arguments.id)
+    if arguments.id is None:
+        task_id = newest_task(context, STANDING, "repeats")
+    else:
+        task_id = fitting_task(context, arguments.id, lambda each: each.standing is not None)
+    view = context.engine.get(task_id)
     if view.standing is None:
         raise BadValue(f"task {view.id} runs once and has no schedule; see errands show {view.id}")
     records = context.engine.schedules.ledger(view.id, arguments.number or 10)
@@ -95,7 +101,11 @@ VERBS = (
             JSON_FIELDS,
         ),
         operands=(
-            operand("ID", "a recurring task; errands ls --state active lists them", completes="standing"),
+            operand(
+                "[ID]",
+                "a recurring task (default the newest); errands ls --state active lists them",
+                completes="standing",
+            ),
         ),
     ),
 )
