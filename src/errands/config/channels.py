@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[Setting, ...]] = {
     "desktop": (),
     "webhook": (
         Setting(name="url", shape="url", help="where to post deliveries", needed=True),
-        Setting(name="secret", shape="secret", help="the key that signs them", needed=True),
+        Setting(name="secret", shape="secret", help="the key that signs deliveries", needed=True),
     ),
     "discord": (
         _TARGET,
@@ -122,6 +122,9 @@ def wrong_webhook(name: str, settings: Any) -> Iterator[tuple[str, str]]:
         yield from _wrong_settings(settings, _WEBHOOK, "a webhook")
 
 
+_EXAMPLES = {"secret": '"env:NAME" or "file:PATH"', "url": '"https://..."', "table": "{ NAME = '...' }"}
+
+
 def _wrong_settings(
     settings: Mapping[str, Any], known: tuple[Setting, ...], whose: str
 ) -> Iterator[tuple[str, str]]:
@@ -133,7 +136,7 @@ def _wrong_settings(
             yield key, advice
     for each in known:
         if each.needed and each.name not in settings:
-            yield each.name, f"is missing: {each.help}"
+            yield each.name, f"is missing; write {each.name} = {_EXAMPLES[each.shape]}: {each.help}"
 
 
 def _wrong(setting: Setting, value: Any) -> str:

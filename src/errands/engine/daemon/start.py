@@ -20,6 +20,7 @@ READY_WITHIN = 10.0  # seconds
 def start(home: Home) -> None:
     """Start the daemon in the background and return when it answers, or say why it does not."""
     make_home(home.path)
+    logged = os.path.getsize(home.log) if os.path.exists(home.log) else 0
     child = _spawn(home)
     deadline = time.monotonic() + READY_WITHIN
     bell = BellClient(home.bell)
@@ -30,7 +31,7 @@ def start(home: Home) -> None:
             ended, code = os.waitpid(child, os.WNOHANG)
             if ended and os.waitstatus_to_exitcode(code):
                 raise DaemonError(
-                    f"the daemon could not start:\n{_last_words(home)}\nThe whole log: {home.log}"
+                    f"the daemon could not start:\n{_last_words(home, logged)}\nThe whole log: {home.log}"
                 )
             time.sleep(0.005)
     except ChildProcessError:
@@ -65,10 +66,11 @@ def _spawn(home: Home) -> int:
         os.close(nothing)
 
 
-def _last_words(home: Home) -> str:
+def _last_words(home: Home, since: int) -> str:
+    """Return the end of what a daemon wrote into its log, which was `since` bytes long before it."""
     try:
         with open(home.log, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
+            file.seek(max(since, os.fstat(file.fileno()).st_size - 2000))
             return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-5:])
     except OSError as error:
         return f"(its log cannot be read: {error})"

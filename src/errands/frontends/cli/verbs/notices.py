@@ -63,9 +63,9 @@ def notices(context: Context, arguments: Arguments) -> int:
     for notice, text in zip(found, lines, strict=True):
         context.say(text)
         if arguments.undelivered or arguments.dead:
-            tries = plural(notice.attempts, "attempt")
+            tries = f" after {plural(notice.attempts, 'attempt')}" if notice.attempts else ""
             where = f"{notice.id} to {line(str(notice.address))}"
-            context.say(f"    {where}: {notice.state} after {tries}: {line(reasons[notice.id])}")
+            context.say(f"    {where}: {notice.state}{tries}: {line(reasons[notice.id])}")
     tasks = {notice.task_id for notice in found}  # what a watch reports is about no run
     waiting = [view.id for view in engine.answerable() if view.id in tasks] if found else []
     if waiting:
