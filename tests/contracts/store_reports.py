@@ -76,12 +76,12 @@ class ReportContract:
 
     def test_running_runs_are_named(self, store: Store) -> None:
         waiting = add(store, sample_task())
-        assert store.running_ids() == []
+        assert store.running_attempts() == {}
         claim(store)
-        assert store.running_ids() == [waiting.id]
+        assert store.running_attempts() == {waiting.id: 1}
         with store:
             store.request_stop(waiting.id, by="ada", now=START)
-        assert store.running_ids() == [waiting.id]
+        assert store.running_attempts() == {waiting.id: 1}
 
     @pytest.mark.spec("X9")
     def test_tasks_are_found_by_text_kind_lane_batch_and_the_time_they_ended(self, store: Store) -> None:

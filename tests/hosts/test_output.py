@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.ports.fleet import Piece
-from tests.hosts.fleets import Fleet, Host
+from tests.hosts.fleets import Fleet, Host, placed
 
 KIB = 1024
 
@@ -30,6 +30,25 @@ async def test_output_is_read_from_where_the_reader_is(fleet: Fleet, host: Host,
     assert await fleet.fleet.output(number, attempt=1, start=5) == pieces[1:]
     assert await fleet.fleet.output(number, attempt=1, start=262) == []
     assert await fleet.fleet.output(number, attempt=2, start=0) == []
+
+
+async def test_the_output_of_several_runs_comes_in_answers_of_some_megabytes(
+    fleet: Fleet, host: Host, number: int
+) -> None:
+    half, several = 512 * KIB, [number]
+    while len(several) < 4:
+        several.append(await fleet.fleet.offer(placed(f"run{len(several)}")))
+        assert await host.take(several[-1])
+    pieces = [piece(each, start, b"x" * half) for each in several for start in (0, half)]
+    for each in pieces:
+        await host.fleet.store_output([each], host=host.id, epoch=host.epoch)
+
+    first = await fleet.fleet.outputs([(each, 1, 0) for each in several])
+    rest = await fleet.fleet.outputs([(several[1], 1, half), *((each, 1, 0) for each in several[2:])])
+
+    assert first == pieces[:4]
+    assert rest == pieces[3:7]
+    assert await fleet.fleet.outputs([(number, 1, 2 * half)]) == []
 
 
 async def test_only_the_first_and_the_last_half_megabyte_is_kept(

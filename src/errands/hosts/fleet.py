@@ -165,10 +165,14 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
         )
 
     async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
-        found = await self._connections.rows(
-            "select start, content from fleet.output(%s, %s, %s)", number, attempt, start
+        return await self.outputs([(number, attempt, start)])
+
+    async def outputs(self, wanted: Sequence[tuple[int, int, int]]) -> list[Piece]:
+        found = await self._connections.records(
+            "select * from fleet.outputs(%s::bigint[], %s::integer[], %s::bigint[])",
+            [[*column] for column in zip(*wanted, strict=True)],
         )
-        return [Piece(number=number, attempt=attempt, start=at, content=content) for at, content in found]
+        return [Piece(**row) for row in found]
 
     # The host that runs it
 
@@ -211,11 +215,23 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
     async def report(
         self, number: int, *, attempt: int, host: str, epoch: int, view: Mapping[str, Any]
     ) -> bool:
-        return _accepted(
-            await self._connections.one(
-                "select fleet.report(%s, %s, %s, %s, %s)", number, attempt, host, epoch, Jsonb(dict(view))
-            )
+        (accepted,) = await self.report_all({(number, attempt): view}, host=host, epoch=epoch)
+        return accepted
+
+    async def report_all(
+        self, views: Mapping[tuple[int, int], Mapping[str, Any]], *, host: str, epoch: int
+    ) -> list[bool]:
+        runs = sorted(views)  # those who lock several do it in this order
+        answers = await self._connections.rows(
+            "select fleet.report(number, attempt, %s, %s, view)"
+            " from unnest(%s::bigint[], %s::integer[], %s::jsonb[]) r (number, attempt, view)",
+            host,
+            epoch,
+            [number for number, _ in runs],
+            [attempt for _, attempt in runs],
+            [Jsonb(dict(views[each])) for each in runs],
         )
+        return [_accepted(answer) for (answer,) in answers]
 
     async def store_output(self, pieces: Sequence[Piece], *, host: str, epoch: int) -> None:
         await self._connections.rows(

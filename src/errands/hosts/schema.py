@@ -14,7 +14,7 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 4
+VERSION = 5
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
@@ -63,6 +63,9 @@ _UPGRADES: dict[int, str] = {
         end if;
     end
     $$;
+    """,
+    5: """
+    alter table fleet.runs alter body set storage external, set (toast_tuple_target = 128);
     """,
 }
 _LOCK = 7203331

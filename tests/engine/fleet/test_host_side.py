@@ -136,6 +136,20 @@ async def test_a_run_that_ended_unnoticed_is_reported_and_does_not_run_again(hos
     assert await host.tasks() == ["completed"]
 
 
+async def test_a_run_that_cannot_be_read_does_not_keep_those_from_starting_that_came_with_it(
+    host: Host,
+) -> None:
+    good, bad = await host.offer("echo once >> count"), await host.offer("echo", commands=[])
+    async with asyncio.timeout(60), aclosing(host.fleet.taken(host=HOST)) as taken:  # type: ignore[type-var]
+        runs = [await anext(taken) for _ in range(2)]
+
+    host.side.begin(*runs, *runs)
+
+    assert (await host.outcome(good))["code"] == "0"
+    assert "its host cannot read it" in (await host.outcome(bad))["error"]
+    assert (host.folder / "count").read_text() == "once\n"
+
+
 async def test_a_run_is_this_hosts_until_the_fleet_has_its_end(host: Host) -> None:
     number = await host.offer("echo once >> count")
     taken = await host.take(number)

@@ -12,7 +12,9 @@ from errands.config.backends import settings_of
 from errands.engine.approval.questions import turn_down
 from errands.model.agent.session import session_name
 from errands.model.approval import CALLS, FLEET
+from errands.model.errors import NotFound
 from errands.model.verdict import Reason
+from errands.ports import rundir
 from errands.ports.store import Query
 
 if TYPE_CHECKING:
@@ -20,12 +22,52 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.engine.engine import Engine
+    from errands.engine.fleet.guest import Guest
     from errands.model.approval import Approval, ApprovalState, Scope
     from errands.model.view import View
+    from errands.ports.fleet import Fleet
 
 EVENTS = ("tool", "tool_end", "usage")  # what an agent's own process notes about its run
 PORTABLE = ("builtin", "offline")  # backends whose sessions are in the store alone
 _DEEPEST = 5  # agents below an agent whose questions are passed on
+
+
+async def report(engine: Engine, fleet: Fleet, guest: Guest, *, host: str, epoch: int) -> None:
+    """Let the home of an agent know what is new about it."""
+    number, attempt = guest.number, guest.attempt
+    try:
+        view = engine.view(guest.task_id)
+    except NotFound:
+        return
+    steps = steps_of(engine, view)[guest.sent_steps :]
+    if steps:  # what another host needs to continue it, if this one is lost
+        await fleet.store_steps(
+            number, attempt=attempt, host=host, epoch=epoch, since=guest.sent_steps, run=view.latest.id,
+            bodies=steps,
+        )  # fmt: skip
+        guest.sent_steps += len(steps)
+    events = events_of(engine, view)
+    facts = {**facts_of(engine, view), **live_facts(engine, view), "events": len(events)}
+    if facts == guest.reported:
+        return
+    events = events[guest.sent_events :]
+    if events:
+        await fleet.store_events(
+            number, attempt=attempt, host=host, epoch=epoch, since=guest.sent_events, events=events
+        )
+        guest.sent_events += len(events)
+    await fleet.report(number, attempt=attempt, host=host, epoch=epoch, view=facts)
+    guest.reported = facts
+
+
+def live_facts(engine: Engine, view: View) -> dict[str, object]:
+    """Return what only the directory of a run shows, whether it is that of an agent or a command."""
+    directory, facts = engine.home.run(view.latest.id), dict[str, object]()
+    if (text := rundir.progress_text(directory)) is not None:
+        facts["progress"] = text
+    if view.is_live and rundir.is_paused(directory):
+        facts["paused"] = True
+    return facts
 
 
 def facts_of(engine: Engine, view: View) -> dict[str, Any]:

@@ -1,21 +1,30 @@
-"""A guest: a run of another home that this host has, and the input that its home sends it."""
+"""A guest: a run of another home that this host has, its note, and the input that its home sends it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import os
 from typing import TYPE_CHECKING
 
+from errands.engine.live.growth import marks
+from errands.engine.triggers import event_payload
 from errands.model.approval import FLEET
 from errands.model.errors import FleetUnreachable, NotFound, StoreError
+from errands.model.record import fields
+from errands.model.text.json_text import plain_text
+from errands.ports.fleet import Taken
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from errands.engine.engine import Engine
+    from errands.engine.live.growth import Marks
     from errands.model.view import View
-    from errands.ports.fleet import Fleet, Taken
+    from errands.ports.fleet import Fleet
     from errands.ports.fleet.agents import Step
+    from errands.ports.home import Home
 
     class SendInput(Protocol):
         async def __call__(self, directory: str, number: int, content: bytes, *, eof: bool) -> str: ...
@@ -28,13 +37,15 @@ _LOG = logging.getLogger("errands.host")
 class Guest:
     """A run of another home that this host has; `outcome` is how it ended."""
 
-    def __init__(self, taken: Taken) -> None:
+    def __init__(self, taken: Taken, *, now: float) -> None:
         self.taken = taken
+        self.since = now
         self.number = taken.number
         self.attempt = taken.attempt
         self.body = taken.body
         self.task_id = ""
         self.sent = 0
+        self._marks: Marks | None = None  # of the files that grow with what it prints
         self.reported: dict[str, object] = {}  # what its home knows about it
         self.pause: bool | None = None  # what its home wants
         self.view: View | None = None  # as of the last look
@@ -53,6 +64,11 @@ class Guest:
     def needs_steps(self) -> bool:
         """Whether another host may have begun it, and what happened there is not known yet."""
         return self.is_agent and self.attempt > 1 and self.steps is None and not self.body.get("resume")
+
+    def has_grown(self, directory: str) -> bool:
+        """Return whether it may have printed something since the last call; most have ended by the second."""
+        before, self._marks = self._marks, () if self._marks is None else marks(directory)
+        return before is not None and before != self._marks
 
     @property
     def key(self) -> str:
@@ -92,3 +108,42 @@ class GuestInput:
                 guest.taken_inputs = each.piece
         except (FleetUnreachable, StoreError, NotFound) as error:
             _LOG.warning("input of run %d is passed on later: %s", guest.number, error)
+
+
+class GuestNotes:
+    """Files that say what this host has by its own account."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        os.makedirs(home.guests, 0o700, exist_ok=True)
+
+    def write(self, taken: Taken) -> None:
+        path = self._path(taken.number)
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            file.write(plain_text({name: getattr(taken, name) for name in fields(taken)}))
+        os.replace(f"{path}.new", path)
+
+    def write_event(self, taken: Taken) -> None:
+        """Keep the payload of the event that led to a run, if one did."""
+        if "event" in taken.body:
+            event_payload.keep(self._event_path(taken.number), taken.body["event"])
+
+    def read(self) -> list[Taken]:
+        found = []
+        for name in filter(str.isdecimal, os.listdir(self._home.guests)):
+            with open(self._path(int(name)), encoding="utf-8") as file:
+                found.append(Taken(**json.load(file)))
+        return found
+
+    def forget(self, number: int) -> None:
+        for path in (self._path(number), self._event_path(number)):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass
+
+    def _path(self, number: int) -> str:
+        return f"{self._home.guests}/{number}"
+
+    def _event_path(self, number: int) -> str:
+        return event_payload.guest_file(self._home, number)

@@ -6,6 +6,7 @@ again from what the fleet has stored, and an end is acknowledged only when the s
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from errands.engine.fleet.agent_mirror import AgentMirror
@@ -17,8 +18,9 @@ from errands.engine.log_header import log_header
 from errands.engine.triggers.event_payload import packed, prompt_with_event
 from errands.model.action import Prompt
 from errands.model.agent.session import remote_place
-from errands.model.errors import NotFound
+from errands.model.errors import NotFound, StoreUnreadable
 from errands.model.record import evolve
+from errands.model.run import task_of
 from errands.ports import rundir
 from errands.ports.fleet import placement
 
@@ -48,10 +50,13 @@ if TYPE_CHECKING:
     class HasEnded(Protocol):
         def __call__(self, directory: str, attempt: int) -> bool: ...
 
+    _Mirrored = tuple[PlacedView, Task, Run, Mirror]
+
 
 LOST_HOST = "its host was lost"  # the event of a run that another host starts over
 AT_ONCE = 32  # runs that are offered in one call, or recorded before the daemon looks at them
 OFFERING = 1.0  # seconds in which runs are offered before everything else has its turn
+SHORT = 0.2  # seconds after which the output of a run is followed
 REQUESTS = 0.5  # seconds between two checks of what other homes want
 ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
 
@@ -70,6 +75,7 @@ class HomeSide:
         self._me = membership
         self._open_mirror = mirrors
         self._has_ended = has_ended
+        self._known: dict[str, tuple[Task, Run]] = {}
         self._offered: set[str] = set()
         self.is_behind = False  # there is more to offer than fits into one turn
         self._cancelled: set[str] = set()
@@ -83,9 +89,12 @@ class HomeSide:
         self._agents = AgentMirror(engine, fleet)
 
     @property
-    def is_waiting(self) -> bool:
-        """Return whether the fleet has something of this home."""
-        return bool(self._offered)
+    def rest(self) -> float:
+        """Return the seconds until there is something to do of which nobody tells."""
+        if self.is_behind:
+            return 0.0
+        due = min(self._followed.values(), default=math.inf)
+        return max(0.0, due - self._engine.clock.monotonic())
 
     def offer_again(self) -> None:
         """Offer all that is placed once more, because the fleet may have lost its last commits."""
@@ -97,7 +106,7 @@ class HomeSide:
     async def work(self) -> None:
         """Offer what was claimed, pass on what is cancelled, and record what the fleet knows."""
         await self._look_for_requests()
-        running = {key_of(run): (task, run) for task, run in self._engine.running() if task.host}
+        running = self._running()
         paused = set(self._engine.store.paused_runs()) if running else set()
         await self._offer_new(running)
         for key, (task, run) in running.items():
@@ -128,22 +137,60 @@ class HomeSide:
         self._mirrors = {key: each for key, each in self._mirrors.items() if key[0] in running}
         self._agents.keep_only(running)
 
+    def _running(self) -> dict[str, tuple[Task, Run]]:
+        """Return what is placed; of what is known already, only a request to stop it is news."""
+        store, known = self._engine.store, self._known
+        self._known = {}
+        for run_id, attempt in store.running_attempts().items():
+            key = f"{run_id}:{attempt}"
+            try:
+                self._known[key] = known.get(key) or (store.task(task_of(run_id)[0]), store.run(run_id))
+            except (NotFound, StoreUnreadable):
+                continue  # as for the daemon, it is not there
+        for run in store.stopping():
+            if (found := self._known.get(key_of(run))) is not None:
+                self._known[key_of(run)] = (found[0], run)
+        return {key: found for key, found in self._known.items() if found[0].host}
+
     async def _record_all(
         self, results: list[PlacedView], running: Mapping[str, tuple[Task, Run]]
     ) -> dict[str, str]:
         """Record what is new; return the keys whose ends the store of this home has, and their tasks."""
-        recorded = {}
+        recorded: dict[str, str] = {}
+        mirrored: list[_Mirrored] = []
         for view in results:
             if view.key in running:
                 if view.state == "doubted":
                     continue  # it is offered again with the next renewal
-                await self._record(view, *running[view.key])
+                found = await self._record(view, *running[view.key])
+                if found is not None:
+                    mirrored.append(found)
+                if len(mirrored) == AT_ONCE:
+                    await self._bring_output(mirrored)
+                    mirrored.clear()
                 self._ring(at=AT_ONCE)
             elif view.state == "ended":
                 recorded[view.key] = view.task
             else:
                 await self._fleet.cancel(self._me.id, view.key, grace=ABANDONED_GRACE)
+        await self._bring_output(mirrored)
         return recorded
+
+    async def _bring_output(self, mirrored: list[_Mirrored]) -> None:
+        """Bring what several runs printed, as much as one answer has each time; then record their ends."""
+        by_number, left = {view.number: mirror for view, *_, mirror in mirrored}, len(mirrored)
+        while left:
+            pieces = await self._fleet.outputs(
+                [(view.number, view.attempt, mirror.position) for view, *_, mirror in mirrored]
+            )
+            for piece in pieces:
+                by_number[piece.number].feed(piece.start, piece.content)
+            left = len(pieces)
+        for view, task, run, mirror in mirrored:
+            if view.outcome is not None:
+                await self._claim_notices(view, task, run, self._engine.home.run(run.id))
+                mirror.finish(view.outcome)
+                self._recorded.append(task.id)
 
     def _goes_on(self, task_id: str) -> bool:
         """Return whether a task is not over, although its run has ended."""
@@ -215,11 +262,12 @@ class HomeSide:
             return Asked(text=exchange.text)
         return Asked(text=exchange.text, host=place[0], session=place[1])
 
-    async def _record(self, view: PlacedView, task: Task, run: Run) -> None:
+    async def _record(self, view: PlacedView, task: Task, run: Run) -> _Mirrored | None:
+        """Record what is known about a run but its output, which may be missing."""
         directory = self._engine.home.run(run.id)
         if self._has_ended(directory, run.attempt):
             self._recorded.append(task.id)  # the daemon has not noticed, or is not there
-            return
+            return None
         outcome = view.outcome
         if outcome is not None and "ask" in outcome:
             asked = placement.Placement(
@@ -230,23 +278,17 @@ class HomeSide:
             )
             placement.write(directory, asked)
             self._recorded.append(task.id)
-            return
+            return None
         if view.host:
             has_begun = outcome is not None or bool(view.view) or not may_be_asked(task)
             self._note_host(directory, run, view.host, task.id, has_begun=has_begun)
         if not view.host and outcome is None:
-            return
+            return None
         await self._agents.record(view, task, run)
         self._mirror_facts(view, directory, task.id)
         if task.takes_input:
             await self._inputs.receive(view, directory)
-        mirror = self._mirror(view, task, run, directory)
-        for piece in await self._fleet.output(view.number, attempt=view.attempt, start=mirror.position):
-            mirror.feed(piece.start, piece.content)
-        if outcome is not None:
-            await self._claim_notices(view, task, run, directory)
-            mirror.finish(outcome)
-            self._recorded.append(task.id)
+        return view, task, run, self._mirror(view, task, run, directory)
 
     def _ring(self, *, at: int = 1) -> None:
         """Have the daemon look at what was recorded, seldom: each time it looks at all that are placed."""
@@ -297,7 +339,8 @@ class HomeSide:
     async def _follow(self, numbers: list[int]) -> None:
         """Ask for the output of runs as it is printed, so that their logs here are up to date."""
         now = self._engine.clock.monotonic()
-        self._followed = {each: self._followed.get(each, now) for each in numbers}
+        # Most runs are short, and a home that is told of every start need not follow those.
+        self._followed = {each: self._followed.get(each, now + SHORT) for each in numbers}
         due = sorted(each for each, at in self._followed.items() if at <= now)
         if due:
             await self._fleet.follow(due, seconds=FOLLOWED)

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from errands.engine.fleet.guest import SendInput
     from errands.engine.fleet.home_side import HasEnded, Mirrors
     from errands.engine.fleet.host_side import ExitFacts
-    from errands.ports.fleet import Fleet, HostFacts, Lease, Orders
+    from errands.ports.fleet import Fleet, HostFacts, Lease, Orders, Taken
     from errands.ports.fleet.membership import Membership
 
 BURNS = 0.6  # of the lease: when the fuse burns; the grace of the shims and a margin follow
 AGAIN = 1.0  # seconds until something that failed is tried again
 POLL = 1.0  # seconds between two checks without a ring
-STREAM = 0.3  # seconds between two checks of the output of runs
 CLOSED_WITHIN = 3.0  # seconds for saying goodbye to the database
+REST = 2.0  # how much longer than a turn of the home side is the rest after it, in which more comes together
+LONGEST_REST = 0.05  # seconds
 _LOG = logging.getLogger("errands.host")
 
 
@@ -58,10 +59,12 @@ class HostProcess:
         self._host_side = HostSide(engine, fleet, facts.id, exit_facts, send_input)
         self._known: tuple[str, bool] | None = None  # the fleet's last timeline, and whether it was settling
         self._burns = 0.0  # the deadline of the fuse
+        self._taken: list[Taken] = []
         self._has_put_off = False  # runs that came after it
         self._notice_side = NoticeSide(engine, fleet, membership)
         self._awaited = AwaitedTasks(engine, fleet)
-        self._wakes = [asyncio.Event() for _ in range(5)]  # of the lease, the two sides, and what is rarer
+        # Of the lease, the two sides, what is rarer, and runs that came.
+        self._wakes = [asyncio.Event() for _ in range(6)]
 
     def ring(self) -> None:
         """Look at everything soon."""
@@ -73,15 +76,16 @@ class HostProcess:
         await self._open()
         self._lease = await self._joined()
         await self._patiently(self._host_side.find_again)
-        lease, home, host, notices, awaited = self._wakes
+        lease, home, host, notices, awaited, taken = self._wakes
         async with asyncio.TaskGroup() as group:
             for work in (
                 self._keep_lease(lease),
-                self._repeat(self._home_side.work, home, lambda: 0.0 if self._home_side.is_behind else POLL),
-                self._repeat(self._host_side.work, host, lambda: STREAM if self._host_side.count else POLL),
+                self._repeat(self._home_side.work, home, lambda: min(self._home_side.rest, POLL), REST),
+                self._repeat(self._host_side.work, host, lambda: self._host_side.rest),
                 self._repeat(self._notice_side.work, notices, lambda: notice_side.LOOK),
                 self._repeat(self._awaited.work, awaited, lambda: awaited_tasks.LOOK),
                 *([self._take_runs()] if self._facts.slots else []),
+                self._repeat(self._begin_taken, taken, lambda: POLL),
                 self._listen_to_fleet(),
                 self._listen_to_home(),
             ):
@@ -154,6 +158,7 @@ class HostProcess:
         _LOG.error("the fleet gave this host up; what it ran for other homes is ended")
         with suppress(FileNotFoundError):
             os.unlink(self._engine.home.fuse)
+        self._taken.clear()
         await self._host_side.end_all()
         self._lease = await self._joined()
 
@@ -163,7 +168,14 @@ class HostProcess:
                 # Its shim would end it at once: the lease was renewed, and the reply was lost.
                 self._has_put_off = True
                 continue
-            self._host_side.begin(taken)
+            self._taken.append(taken)
+            self._wakes[5].set()
+
+    async def _begin_taken(self) -> None:
+        """Begin all runs that came together."""
+        taken, self._taken = self._taken, []
+        self._host_side.begin(*taken)
+        if taken:
             self._wakes[2].set()
 
     async def _listen_to_fleet(self) -> None:
@@ -180,16 +192,23 @@ class HostProcess:
                 self._wakes[2].set()
 
     async def _repeat(
-        self, work: Callable[[], Awaitable[None]], wake: asyncio.Event, pause: Callable[[], float]
+        self,
+        work: Callable[[], Awaitable[None]],
+        wake: asyncio.Event,
+        pause: Callable[[], float],
+        rest: float = 0.0,
     ) -> None:
+        loop = asyncio.get_running_loop()
         while True:
             wake.clear()
+            began = loop.time()
             try:
                 await work()
             except (FleetUnreachable, StoreError) as error:
                 _LOG.warning("this is tried again: %s", error)
                 await asyncio.sleep(AGAIN)
             else:
+                await asyncio.sleep(min(rest * (loop.time() - began), LONGEST_REST))
                 await _wait(wake, pause())
 
     async def _patiently(self, act: Callable[[], Awaitable[None]]) -> None:

@@ -7,18 +7,17 @@ fleet forgets. Its task has a key of its own, so it is submitted once however of
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import os
 from typing import TYPE_CHECKING
 
+from errands.engine.approval.approve import refuse_inside_a_run
 from errands.engine.fleet import agent_report
-from errands.engine.fleet.guest import Guest, GuestInput
+from errands.engine.fleet.guest import Guest, GuestInput, GuestNotes
 from errands.engine.fleet.placed_run import draft_of, own_environ
-from errands.engine.triggers import event_payload
 from errands.model.approval import FLEET
 from errands.model.ending import OUT_OF_TOUCH
 from errands.model.errors import (
+    BadValue,
     ErrandsError,
     IllegalMove,
     NotAPerson,
@@ -26,20 +25,18 @@ from errands.model.errors import (
     SessionGone,
     StoreError,
 )
-from errands.model.record import evolve, fields
+from errands.model.record import evolve
 from errands.model.text.json_text import plain_text
-from errands.ports import rundir
-from errands.ports.fleet import Piece, Taken
+from errands.ports.fleet import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
     from errands.engine.engine import Engine
     from errands.engine.fleet.guest import SendInput
-    from errands.model.options.draft import Draft
     from errands.model.view import View
-    from errands.ports.fleet import Fleet, Stop
+    from errands.ports.fleet import Fleet, Stop, Taken
 
     class ExitFacts(Protocol):
         def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
@@ -47,6 +44,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
 BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
+SHORT = 0.1  # seconds after which a home is told that a run of it goes on
+STREAM = 0.3  # seconds between two checks of the output of runs
+POLL = 1.0  # seconds between two checks while there are none
 GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
 PATIENCE = 30.0  # seconds for all runs to end that the fleet gave up
 _LOG = logging.getLogger("errands.host")
@@ -62,27 +62,36 @@ class HostSide:
         self._exit_facts = exit_facts
         self._inputs = GuestInput(engine, fleet, host, send_input)
         self._guests: dict[int, Guest] = {}
+        self._running: dict[str, int] = {}  # runs here by id, and their attempts
         self.epoch = 0
-        os.makedirs(engine.home.guests, 0o700, exist_ok=True)
+        self._notes = GuestNotes(engine.home)
 
     @property
     def count(self) -> int:
         return len(self._guests)
 
+    @property
+    def rest(self) -> float:
+        """Return the seconds until there may be something to send of which nobody tells."""
+        return SHORT if any(map(self._is_young, self._guests.values())) else STREAM if self._guests else POLL
+
+    def _is_young(self, guest: Guest) -> bool:
+        return self._engine.clock.monotonic() < guest.since + SHORT
+
     async def find_again(self) -> None:
         """Take up the runs that this host had when its last host process ended, or lost touch."""
         known = {each.number: each for each in await self._fleet.held(self._host, self.epoch)}
-        noted = [each for each in self._notes() if each.number not in known]
+        noted = [each for each in self._notes.read() if each.number not in known]
         refused = await self._fleet.affirm(self._host, self.epoch, noted) if noted else []
         for taken in [*known.values(), *noted]:
             if taken.number in self._guests:
                 continue
-            guest = Guest(taken)
+            guest = Guest(taken, now=self._engine.clock.monotonic())
             if taken.number in refused:
                 self._cancel(self._engine.id_by_key(guest.key), GIVEN_UP)
-                self._forget(taken.number)
+                self._notes.forget(taken.number)
             else:
-                self._begin(guest)
+                self._begin([guest])
 
     async def affirm(self) -> None:
         """Say what this host has, because the fleet may have lost its last commits."""
@@ -93,11 +102,14 @@ class HostSide:
             if (guest := self._guests.get(number)) is not None:
                 self._cancel(guest.task_id, GIVEN_UP)
 
-    def begin(self, taken: Taken) -> None:
-        """Start a run that this host has taken; it can come twice, and again after this host lost it."""
-        known = self._guests.get(taken.number)
-        if known is None or known.attempt < taken.attempt:
-            self._begin(Guest(taken))
+    def begin(self, *several: Taken) -> None:
+        """Start runs that this host has taken; one can come twice, and again after this host lost it."""
+        new, now = dict[int, Guest](), self._engine.clock.monotonic()
+        for taken in several:
+            known = new.get(taken.number) or self._guests.get(taken.number)
+            if known is None or known.attempt < taken.attempt:
+                new[taken.number] = Guest(taken, now=now)
+        self._begin([*new.values()])
 
     def stop(self, stop: Stop) -> None:
         """End a run; its home asked for it."""
@@ -126,11 +138,15 @@ class HostSide:
     async def work(self) -> None:
         """Send what runs printed, and report those that ended."""
         pieces: list[Piece] = []
-        for guest in list(self._guests.values()):
-            if guest.needs_steps and not guest.task_id:
+        unstarted = [each for each in self._guests.values() if not each.task_id and each.outcome is None]
+        for guest in unstarted:
+            if guest.needs_steps:
                 guest.steps = await self._fleet.steps(guest.number)
                 guest.sent_steps = len(guest.steps)
-            if guest.outcome is None:
+        self._begin(unstarted)
+        self._running = self._engine.store.running_attempts()
+        for guest in list(self._guests.values()):
+            if guest.task_id and guest.outcome is None:
                 self._look_at(guest, pieces)
         if pieces:
             await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
@@ -139,70 +155,34 @@ class HostSide:
                 sender = self._guests.get(piece.number)
                 if sender is not None and sender.attempt == piece.attempt:
                     sender.sent = piece.start + len(piece.content)
-        for guest in [each for each in self._guests.values() if each.task_id]:
-            await (self._report(guest) if guest.is_agent else self._report_command(guest))
+        for guest in [each for each in self._guests.values() if each.task_id and each.is_agent]:
+            await agent_report.report(self._engine, self._fleet, guest, host=self._host, epoch=self.epoch)
+        await self._report_commands()
         if any(each.reported.get("questions") for each in self._guests.values()):
             await self._apply_answers()
         await asyncio.gather(
             *(self._finish(each) for each in self._guests.values() if each.outcome is not None)
         )
 
-    async def _report_command(self, guest: Guest) -> None:
-        """Let the home of a command know what its log does not show; of most there is nothing to say."""
-        view = guest.view
-        if view is None or guest.outcome is not None or view.state == "proposed":
-            return
-        facts = self._live_facts(view)
-        if guest.body["consent"] == "none":
-            facts["begun"] = True  # its home does not know before whether this host asks
-        if facts != guest.reported:
-            await self._fleet.report(
-                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch, view=facts
-            )
-            guest.reported = facts
-
-    def _live_facts(self, view: View) -> dict[str, object]:
-        """Return what only the directory of a run shows."""
-        directory, facts = self._engine.home.run(view.latest.id), dict[str, object]()
-        if (text := rundir.progress_text(directory)) is not None:
-            facts["progress"] = text
-        if view.is_live and rundir.is_paused(directory):
-            facts["paused"] = True
-        return facts
-
-    async def _report(self, guest: Guest) -> None:
-        """Let the home of an agent know what is new about it."""
-        try:
-            view = self._engine.view(guest.task_id)
-        except NotFound:
-            return
-        await self._send_steps(guest, view)
-        events = agent_report.events_of(self._engine, view)
-        facts = {
-            **agent_report.facts_of(self._engine, view), **self._live_facts(view), "events": len(events)
-        }  # fmt: skip
-        if facts == guest.reported:
-            return
-        number, attempt = guest.number, guest.attempt
-        events = events[guest.sent_events :]
-        if events:
-            await self._fleet.store_events(
-                number, attempt=attempt, host=self._host, epoch=self.epoch, since=guest.sent_events,
-                events=events,
-            )  # fmt: skip
-            guest.sent_events += len(events)
-        await self._fleet.report(number, attempt=attempt, host=self._host, epoch=self.epoch, view=facts)
-        guest.reported = facts
-
-    async def _send_steps(self, guest: Guest, view: View) -> None:
-        """Send the fleet what another host needs to continue an agent, if this one is lost."""
-        steps = agent_report.steps_of(self._engine, view)[guest.sent_steps :]
-        if steps:
-            await self._fleet.store_steps(
-                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch,
-                since=guest.sent_steps, run=view.latest.id, bodies=steps,
-            )  # fmt: skip
-            guest.sent_steps += len(steps)
+    async def _report_commands(self) -> None:
+        """Let the homes of commands know what their logs do not show; most have ended before that."""
+        news: dict[Guest, dict[str, object]] = {}
+        for guest in self._guests.values():
+            view = guest.view
+            if guest.is_agent or view is None or guest.outcome is not None or view.state == "proposed":
+                continue
+            if self._is_young(guest):
+                continue
+            facts = agent_report.live_facts(self._engine, view)
+            if guest.body["consent"] == "none":
+                facts["begun"] = True  # its home does not know before whether this host asks
+            if facts != guest.reported:
+                news[guest] = facts
+        if news:
+            views = {(guest.number, guest.attempt): facts for guest, facts in news.items()}
+            await self._fleet.report_all(views, host=self._host, epoch=self.epoch)
+            for guest, facts in news.items():
+                guest.reported = facts
 
     async def _apply_answers(self) -> None:
         for reply in await self._fleet.agent_answers(self._host, self.epoch):
@@ -223,38 +203,53 @@ class HostSide:
             await asyncio.sleep(0.1)
         for guest in list(self._guests.values()):
             self._drop(guest)
-        for taken in self._notes():
-            self._forget(taken.number)
+        for taken in self._notes.read():
+            self._notes.forget(taken.number)
 
-    def _begin(self, guest: Guest) -> None:
-        self._guests[guest.number] = guest
-        self._write_note(guest.taken)
-        if guest.needs_steps:
-            return
+    def _begin(self, guests: Sequence[Guest]) -> None:
+        for guest in guests:
+            self._guests[guest.number] = guest
+            self._notes.write(guest.taken)
+        ready = [guest for guest in guests if not guest.needs_steps]
+        alone = [guest for guest in ready if guest.body.get("resume") or guest.steps]
+        together = [guest for guest in ready if guest not in alone]
+        for several in (*([guest] for guest in alone), *([together] if together else [])):
+            self._start(several)
+
+    def _start(self, guests: Sequence[Guest]) -> None:
+        """Start several in one transaction; one that cannot be read does not keep the others from it."""
+        answers: Sequence[View | ErrandsError]
         try:
-            view = self._resumed(guest) if guest.body.get("resume") else self._submitted(guest)
+            answers = [self._resumed(guests[0])] if guests[0].body.get("resume") else self._submitted(guests)
         except StoreError as error:
-            _LOG.error("run %d of the fleet cannot be stored yet: %s", guest.number, error)
+            _LOG.error("runs of the fleet cannot be stored yet: %s", error)
+            return
         except ErrandsError as error:
-            guest.outcome = {"error": str(error)}
+            answers = [error]
         except (KeyError, TypeError, ValueError) as error:
-            guest.outcome = {"error": f"its host cannot read it ({error!r}); is that an older version?"}
-        else:
-            guest.task_id = view.id
+            if len(guests) > 1:
+                for guest in guests:
+                    self._start([guest])
+                return
+            answers = [BadValue(f"its host cannot read it ({error!r}); is that an older version?")]
+        for guest, answer in zip(guests, answers, strict=True):
+            if isinstance(answer, ErrandsError):
+                guest.outcome = {"error": str(answer)}
+            else:
+                guest.task_id = answer.id
 
-    def _submitted(self, guest: Guest) -> View:
-        if "event" in guest.body:
-            event_payload.keep(self._event_note(guest.number), guest.body["event"])
-        draft = draft_of(guest.body, key=guest.key, environ=own_environ())
-        steps = [(each.run, each.body) for each in guest.steps or ()]
-
-        def submit(draft: Draft) -> View:
-            return self._engine.sessions.take_over(draft, steps) if steps else self._engine.submit(draft)
-
+    def _submitted(self, guests: Sequence[Guest]) -> Sequence[View | ErrandsError]:
+        environ, drafts = own_environ(), []
+        for guest in guests:
+            self._notes.write_event(guest.taken)
+            drafts.append(draft_of(guest.body, key=guest.key, environ=environ))
         try:
-            return submit(draft)
-        except NotAPerson:  # this daemon was started inside a run
-            return submit(evolve(draft, consent="none"))
+            refuse_inside_a_run(self._engine)
+        except NotAPerson:  # this daemon was started there
+            drafts = [evolve(draft, consent="none") for draft in drafts]
+        if steps := [(each.run, each.body) for each in guests[0].steps or ()]:
+            return [self._engine.sessions.take_over(drafts[0], steps)]
+        return self._engine.submit_each(drafts)
 
     def _resumed(self, guest: Guest) -> View:
         """Send another prompt to the session of an agent that ran here before."""
@@ -267,24 +262,37 @@ class HostSide:
             raise SessionGone(f"its host no longer has the session ({error}); start a new prompt") from error
 
     def _look_at(self, guest: Guest, pieces: list[Piece]) -> None:
-        if not guest.task_id:
-            return self._begin(guest)
-        try:
-            view = self._engine.view(guest.task_id)
-        except NotFound:
-            guest.outcome = {"lost": "its task was removed on the host that ran it"}
-            return
-        guest.view = view
+        if not self._is_running(guest):
+            try:
+                guest.view = self._engine.store.view(guest.task_id)
+            except NotFound:
+                guest.outcome = {"lost": "its task was removed on the host that ran it"}
+                return
+        view = guest.view
+        assert view is not None
         if view.state == "proposed":
             return self._answer(guest)
-        rest = self._new_output(guest, has_ended=not view.is_live)
+        facts = None if view.is_live else self._outcome(view)
+        if facts is None and not guest.has_grown(self._engine.home.run(view.latest.id)):
+            return
+        rest = self._new_output(guest, facts)
         if rest is not None:
             pieces.append(rest)
-        elif not view.is_live:
-            guest.outcome = self._outcome(view)
+        else:
+            guest.outcome = facts
 
-    def _new_output(self, guest: Guest, *, has_ended: bool) -> Piece | None:
+    def _is_running(self, guest: Guest) -> bool:
+        """Return whether a run still does what it did at the last look, which says all about most of them."""
+        if guest.view is None:
+            return False
+        last = guest.view.latest
+        return last.state == "running" and self._running.get(last.id) == last.attempt
+
+    def _new_output(self, guest: Guest, outcome: Mapping[str, object] | None) -> Piece | None:
         """Return the next piece of output; leave some out if the run prints more than can be sent."""
+        has_ended = outcome is not None
+        if outcome is not None and outcome.get("bytes") == str(guest.sent):
+            return None
         try:
             total = self._engine.tail(guest.task_id, 0).next_offset
             most = BEHIND if has_ended else AT_ONCE
@@ -350,7 +358,7 @@ class HostSide:
             guest.passing.cancel()
         if self._guests.get(guest.number) is guest:
             del self._guests[guest.number]
-            self._forget(guest.number)
+            self._notes.forget(guest.number)
 
     def _is_live(self, guest: Guest) -> bool:
         try:
@@ -364,30 +372,3 @@ class HostSide:
                 self._engine.cancel([task_id], by=by)
             except NotFound:
                 pass  # it was removed
-
-    def _note(self, number: int) -> str:
-        return f"{self._engine.home.guests}/{number}"
-
-    def _event_note(self, number: int) -> str:
-        return event_payload.guest_file(self._engine.home, number)
-
-    def _write_note(self, taken: Taken) -> None:
-        path = self._note(taken.number)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.write(plain_text({name: getattr(taken, name) for name in fields(taken)}))
-        os.replace(f"{path}.new", path)
-
-    def _notes(self) -> list[Taken]:
-        """Read what this host has by its own account."""
-        found = []
-        for name in filter(str.isdecimal, os.listdir(self._engine.home.guests)):
-            with open(self._note(int(name)), encoding="utf-8") as file:
-                found.append(Taken(**json.load(file)))
-        return found
-
-    def _forget(self, number: int) -> None:
-        for path in (self._note(number), self._event_note(number)):
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                pass

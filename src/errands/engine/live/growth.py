@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from errands.ports.home import Home
     from errands.ports.store import Store
 
+    Marks = tuple[tuple[int, int], ...]
+
 PAUSE = 0.04  # seconds between two checks
 _SHARE = 20
 
@@ -24,7 +26,7 @@ class Growth:
     def __init__(self, home: Home, store: Store) -> None:
         self._home = home
         self._store = store
-        self._seen: dict[str, tuple[tuple[int, int], ...] | None] = {}
+        self._seen: dict[str, Marks | None] = {}
         self._took = 0.0
         self.is_outdated = True  # whether other runs may be running by now
 
@@ -36,23 +38,24 @@ class Growth:
     def look(self) -> set[str]:
         """Return the tasks whose output or progress is not what it was at the last look."""
         began = time.monotonic()
-        runs = self._store.running_ids() if self.is_outdated else list(self._seen)
+        runs = list(self._store.running_attempts() if self.is_outdated else self._seen)
         self.is_outdated = False
         # A run that is seen for the first time may have printed something since its start was announced;
         # its files are looked at from the second time on, because most runs are short.
-        now = {run_id: _marks(self._home.run(run_id)) if run_id in self._seen else None for run_id in runs}
+        now = {run_id: marks(self._home.run(run_id)) if run_id in self._seen else None for run_id in runs}
         grown = {
             run_id.rpartition(".")[0]
-            for run_id, marks in now.items()
-            if marks is None or self._seen[run_id] != marks
+            for run_id, seen in now.items()
+            if seen is None or self._seen[run_id] != seen
         }
         self._seen = now
         self._took = time.monotonic() - began
         return grown
 
 
-def _marks(directory: str) -> tuple[tuple[int, int], ...]:
-    marks = []
+def marks(directory: str) -> Marks:
+    """Return what changes with the output or the progress of a run."""
+    found = []
     for path in (
         f"{directory}/{LOG}",
         f"{directory}/{TAIL}",
@@ -61,7 +64,7 @@ def _marks(directory: str) -> tuple[tuple[int, int], ...]:
     ):
         try:
             facts = os.lstat(path)
-            marks.append((facts.st_mtime_ns, facts.st_size))
+            found.append((facts.st_mtime_ns, facts.st_size))
         except OSError:
-            marks.append((0, 0))
-    return tuple(marks)
+            found.append((0, 0))
+    return tuple(found)

@@ -42,6 +42,17 @@ returns table (start bigint, content bytea) language sql stable as $$
     where number = its_number and attempt = its_attempt and start + length(content) > since order by start
 $$;
 
+-- The same for several attempts, as many pieces as fit into one answer.
+create or replace function fleet.outputs(numbers bigint[], attempts integer[], positions bigint[])
+returns table (number bigint, attempt integer, start bigint, content bytea) language sql stable as $$
+    select number, attempt, start, content from (
+        select w.number, w.attempt, c.start, c.content, w.place,
+            sum(length(c.content)) over (order by w.place, c.start) - length(c.content) as before
+        from unnest(numbers, attempts, positions) with ordinality as w (number, attempt, since, place)
+        cross join lateral fleet.output(w.number, w.attempt, w.since) c
+    ) found where before < 2 * 1024 * 1024 order by place, start
+$$;
+
 create or replace function fleet.follow(its_number bigint, seconds float8) returns void language plpgsql as $$
 declare
     its_host text;

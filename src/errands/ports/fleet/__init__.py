@@ -101,6 +101,9 @@ if TYPE_CHECKING:
         async def output(self, number: int, *, attempt: int, start: int) -> list[Piece]:
             """Return the stored pieces of an attempt's output that end after `start`, in order."""
 
+        async def outputs(self, wanted: Sequence[tuple[int, int, int]]) -> list[Piece]:
+            """Return this for several, each a number, an attempt and a start, as far as one answer goes."""
+
         # The host that runs it
 
         def taken(self, *, host: HostFacts) -> AsyncIterator[Taken]:
@@ -126,6 +129,11 @@ if TYPE_CHECKING:
 
             While the fleet is settling, an attempt that it does not know raises `FleetUnreachable` instead.
             """
+
+        async def report_all(
+            self, views: Mapping[tuple[int, int], Mapping[str, Any]], *, host: str, epoch: int
+        ) -> list[bool]:
+            """Store this for several in one call, by number and attempt; return the answers in that order."""
 
         async def store_output(self, pieces: Sequence[Piece], *, host: str, epoch: int) -> None:
             """Store output of runs that this host has; what belongs to other attempts is dropped."""

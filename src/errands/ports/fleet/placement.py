@@ -1,16 +1,18 @@
 """The placement of a run: a file in its directory that says which host has it.
 
-The daemon writes it when it starts an attempt, and the host process adds what it learns from the fleet. It is
-one line in the form of the run record, replaced as a whole, so that every command can read it cheaply.
+The daemon writes it when it starts an attempt, and the host process adds what it learns from the fleet. Each
+line has all that is known, in the form of the run record, and the last one counts. Lines are added, because
+replacing a file makes some file systems wait for the disk, for every run anew.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 
 from errands.model.record import evolve, fields, record
 from errands.ports import rundir
-from errands.ports.own_file import open_file, replace_file
+from errands.ports.own_file import open_file, open_own
 
 _WORD = "placed"
 _MOST = 1 << 20
@@ -45,7 +47,7 @@ def read(directory: str) -> Placement | None:
         lines = rundir.record_lines(os.read(file, _MOST))
     finally:
         os.close(file)
-    word, _, rest = (lines or [""])[0].partition(" ")
+    word, _, rest = (lines or [""])[-1].partition(" ")
     found = rundir.fields_of(rest)
     if word != _WORD or not found.get("attempt", "").isdecimal():
         return None
@@ -54,9 +56,17 @@ def read(directory: str) -> Placement | None:
 
 
 def write(directory: str, placement: Placement) -> None:
-    """Replace the placement of a run."""
+    """Replace what is known about a run."""
     facts = {name: getattr(placement, name) for name in fields(placement)}
-    replace_file(f"{directory}/{rundir.PLACEMENT}", rundir.record_line(_WORD, facts))
+    line, path = rundir.record_line(_WORD, facts), f"{directory}/{rundir.PLACEMENT}"
+    file = open_own(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        written = os.write(file, line)
+        if written < len(line):  # the next line must not continue this one
+            os.ftruncate(file, os.fstat(file).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    finally:
+        os.close(file)
 
 
 def begin(directory: str, *, attempt: int) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from errands.ports.runner import Found, Launch, Report, Runner
 
+    _Mark = tuple[int, int] | None
+    _Marks = tuple[_Mark, _Mark]
+
 
 class FleetRunner:
     """Another runner, and the runs that are placed on other hosts."""
@@ -28,6 +31,7 @@ class FleetRunner:
         self._inner = inner
         self._runs_dir = runs_dir
         self._placed: dict[str, int] = {}
+        self._seen: dict[str, _Marks] = {}
 
     @property
     def listener(self) -> Callable[[Report], None]:
@@ -71,11 +75,15 @@ class FleetRunner:
         for run_id, attempt in list(self._placed.items()):
             report = self._news(run_id, attempt)
             if report is not None:
-                del self._placed[run_id]
+                del self._placed[run_id], self._seen[run_id]
                 self.listener(report)
 
     def _news(self, run_id: str, attempt: int) -> Report | None:
         directory = self._directory(run_id)
+        marks = _mark(rundir.record_path(directory, attempt)), _mark(f"{directory}/{rundir.PLACEMENT}")
+        if marks == self._seen.get(run_id):
+            return None
+        self._seen[run_id] = marks
         record = run_record.read(directory, attempt)
         if record is not None and record.exit is not None:
             return Ended(run_id=run_id, attempt=attempt, ending=run_record.ending(record.exit))
@@ -86,3 +94,12 @@ class FleetRunner:
 
     def _directory(self, run_id: str) -> str:
         return os.path.join(self._runs_dir, run_id)
+
+
+def _mark(path: str) -> _Mark:
+    """Return what changes with a file that is only added to; reading thousands of files takes longer."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_size

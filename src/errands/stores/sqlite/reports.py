@@ -47,13 +47,15 @@ class ReportRows(ViewRows):
     def data_version(self) -> tuple[int, int]:
         return int(self.db.read("PRAGMA data_version")[0][0]), self.db.own_changes
 
-    def running_ids(self) -> list[str]:
-        return self.first_column(
-            """
-            SELECT tasks.id || '.' || runs.number
-            FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running'
-            """
+    def running_attempts(self) -> dict[str, int]:
+        return dict(
+            self.db.read(
+                """
+                SELECT tasks.id || '.' || runs.number, runs.attempt
+                FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
+                WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
+                """
+            )
         )
 
     def events(self, task_id: str) -> list[Event]:
