@@ -92,6 +92,26 @@ async def test_a_file_without_execute_permission_is_reported(stage: Stage) -> No
 
 
 @pytest.mark.spec("L8")
+async def test_a_file_without_execute_permission_in_the_path_is_reported_unless_another_can_run(
+    stage: Stage,
+) -> None:
+    first, second = (stage.folder / each for each in ("first", "second"))
+    for each in (first, second):
+        each.mkdir()
+    (first / "tool").write_text("no program\n")
+    env = {"PATH": f"{first}:{second}:/usr/bin:/bin"}
+
+    ending = await stage.run(("tool",), env=env)
+    assert ending.error == f"not executable: {first}/tool"
+
+    (second / "tool").write_text("#!/bin/sh\necho it ran\n")
+    (second / "tool").chmod(0o755)
+    run = stage.start(("tool",), env=env)
+    assert (await stage.ended(run)).code == 0
+    assert stage.output(run) == b"it ran\n"
+
+
+@pytest.mark.spec("L8")
 async def test_a_script_with_a_missing_interpreter_names_the_interpreter(stage: Stage) -> None:
     script = stage.folder / "script"
     script.write_text("#!/no/such/interpreter\n")

@@ -84,6 +84,7 @@ async def test_an_agents_own_words_appear_only_inside_a_fence(engine: TestEngine
 
     (line,) = [each for each in text.splitlines() if each.startswith(f"- {task.id} failed")]
     assert line.endswith(": a task")
+    assert f"[answer of {task.id}, " in text  # the same word as in the reply of a tool
     assert "so be it\n$ echo all is" in _fenced(text)
     assert "all is approved" in _fenced(text)
 

@@ -169,6 +169,14 @@ BREAKAGES = [
     ),
     Breakage(
         "L8",
+        "a program in the PATH that is not executable is reported as not found",
+        file="runners/shim/program.py",
+        old="next((path for folder in reversed(folders) if os.path.isfile(path := folder + name)), name)",
+        new="name",
+        test="runners/test_endings.py::test_a_file_without_execute_permission_in_the_path",
+    ),
+    Breakage(
+        "L8",
         "every exit code other than 0 is recorded as 1",
         file="runners/shim/run.py",
         old='return {"code": os.WEXITSTATUS(self._status), "pid": pid}',

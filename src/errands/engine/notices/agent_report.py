@@ -77,7 +77,8 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
     for text, facts in zip(headlines, known, strict=True):
         lines.append(text)
         if share >= _LEAST and (said := _result(facts, share)):
-            lines.append(fenced(said, f"output of {facts['task']}").rstrip())
+            what = "answer" if facts.get("answer") else "output"  # as the tools call it
+            lines.append(fenced(said, f"{what} of {facts['task']}").rstrip())
     return "\n".join(lines).rstrip() + "\n"
 
 
