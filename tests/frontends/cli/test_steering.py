@@ -150,10 +150,31 @@ def test_input_is_sent_as_lines_as_it_is_or_from_standard_input(person: Person) 
     person.types("send", task_id, "a line")
     person.types("send", task_id, "--no-newline", "no ")
     person.types("send", task_id, given="end\n")
+    person.types("send", task_id, "-", given="of pipe\n")
     person.types("send", task_id, "--eof", "last")
 
     assert person.types("wait", task_id).code == 0
-    assert person.types("logs", task_id).out == "a line\nno end\nlast\n"
+    assert person.types("logs", task_id).out == "a line\nno end\nof pipe\nlast\n"
+
+
+@pytest.mark.spec("L24")
+def test_what_was_typed_before_an_interrupt_is_not_sent_and_says_so(person: Person) -> None:
+    task_id = person.starts("--stdin", "cat")
+    person.waits_until(task_id, "state", "running")
+    terminal = Terminal(person)
+    try:
+        child = terminal.types("send", task_id)
+        child.expect("Ctrl-D")
+        child.sendline("half of it")
+        child.sendintr()
+        said, code = ended(child)
+    finally:
+        terminal.close()
+
+    assert (said.splitlines()[-1], code) == ("nothing was sent", 130)
+    person.types("send", task_id, "--eof", "all")
+    person.types("wait", task_id)
+    assert person.types("logs", task_id).out == "all\n"
 
 
 @pytest.mark.spec("L24")

@@ -13,7 +13,7 @@ from errands.model.errors import UnknownTask
 def send(context: Context, arguments: Arguments) -> int:
     import os
 
-    if arguments.text is not None:
+    if arguments.text not in (None, "-"):
         content = os.fsencode(arguments.text) + (b"" if arguments.no_newline else b"\n")
     elif arguments.eof and sys.stdin.isatty():
         content = b""
@@ -21,7 +21,11 @@ def send(context: Context, arguments: Arguments) -> int:
         if sys.stdin.isatty():
             _check(context, arguments.id)
             context.note("type the input and end it with Ctrl-D")
-        content = sys.stdin.buffer.read()
+        try:
+            content = sys.stdin.buffer.read()
+        except KeyboardInterrupt:
+            context.note_interrupted("nothing was sent")
+            raise
     try:
         context.engine.send(arguments.id, content, eof=arguments.eof)
     except UnknownTask as error:
@@ -48,7 +52,7 @@ VERBS = (
         ),
         operands=(
             operand("ID", "the task", completes="live"),
-            operand("[TEXT]", "a line of input (default: standard input)"),
+            operand("[TEXT]", "a line of input, or - to read standard input (default)"),
         ),
         examples=(
             ("errands send setup-4k2 yes", "a line"),
