@@ -111,6 +111,42 @@ async def test_repositories_and_settings_below_the_top_cannot_be_changed(
     assert task.state == "failed"
 
 
+REPOSITORY = """mkdir objects refs; echo 'ref: refs/heads/main' > HEAD
+printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = .\\n' > config
+echo "fsmonitor = \\"touch $PWD/pwned; false\\"" >> config
+"""
+
+
+@walled
+async def test_a_run_cannot_turn_its_project_into_a_repository(engine: TestEngine, tmp_path: Path) -> None:
+    by_hand, work = tmp_path / "hand", tmp_path / "work"
+    for each in (by_hand, work):
+        each.mkdir()
+        (each / "package.json").write_text("{}")
+    subprocess.run(["sh", "-c", REPOSITORY], cwd=by_hand, check=True)
+    await engine.finished("mkdir .git", cwd=str(work), sandbox="files")  # which git does not look at
+    task = await engine.finished(REPOSITORY, cwd=str(work), sandbox="files")
+    for each in (by_hand, work):
+        subprocess.run(["git", "status"], cwd=each, capture_output=True, check=False)
+
+    assert (by_hand / "pwned").exists(), "git does not do what this is here for"
+    assert task.state == "completed"
+    assert (work / "config").exists()
+    assert not (work / "pwned").exists()
+    assert "HEAD in" in await engine.text(task.id)
+
+
+def test_a_repository_without_a_work_tree_is_no_project(person: Path) -> None:
+    bare = person / "code" / "app"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    (bare / "tree").mkdir()
+    for each in (bare, bare / "hooks", bare / "tree"):
+        with pytest.raises(BadValue, match="git's own"):
+            check_project(str(each), home="")
+    (bare / "tree" / ".git").write_text("gitdir: ../worktrees/tree")
+    check_project(str(bare / "tree"), home="")
+
+
 @walled
 @pytest.mark.spec("A2")
 async def test_work_in_another_project_than_the_callers_waits_for_approval(

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 
-from errands.engine.walls.projects import programs_below, resolved, settings_below
+from errands.engine.walls.projects import has_repository, programs_below, resolved, settings_below
 from errands.judge.evidence.local_workspace import own_home
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
@@ -112,7 +112,8 @@ def unprotected(project: str) -> dict[str, str]:
     """Return the protected names that cannot be mounted, because they are missing ("") or links."""
     found: dict[str, str] = {}
     there = frozenset(os.listdir(project))
-    for name in PROTECTED:
+    # Without a repository in `.git`, git takes a directory with this for one, and runs what it says.
+    for name in PROTECTED if has_repository(project) else (*PROTECTED, "HEAD"):
         path = f"{project}/{name}"
         if name not in there:
             found[name] = ""

@@ -70,6 +70,27 @@ def check_project(project: str, *, home: str, path: str = "") -> None:
         raise BadValue(f"a sandbox may not write to {project}, which belongs to the system; use another")
     if real in _entries(path):
         raise BadValue(f"a sandbox may not write to {project}, which is in your PATH; use another directory")
+    if _is_inside_repository(real):
+        raise BadValue(f"a sandbox may not write to {project}, which is git's own; use one of its work trees")
+
+
+def has_repository(directory: str) -> bool:
+    """Return whether git takes a directory for a work tree; it does not look at an empty `.git`."""
+    return os.path.isfile(f"{directory}/.git") or os.path.lexists(f"{directory}/.git/HEAD")
+
+
+def _is_inside_repository(real: str) -> bool:
+    """Return whether git takes this directory, or one above it, for a repository without a work tree."""
+    while not has_repository(real):
+        if os.path.lexists(f"{real}/HEAD") and all(
+            os.path.isdir(f"{real}/{name}") for name in ("objects", "refs")
+        ):
+            return True
+        above = os.path.dirname(real)
+        if above == real:
+            return False
+        real = above
+    return False
 
 
 def programs_below(project: str, path: str) -> list[str]:
