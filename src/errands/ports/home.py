@@ -13,8 +13,8 @@ import stat
 
 from errands.model.errors import HomeError
 from errands.model.record import record
-from errands.ports.own_file import open_file, replace_file
-from errands.ports.rundir import scratch_of
+from errands.ports.own_file import noted_pid, open_file, replace_file
+from errands.ports.rundir import lock_of, scratch_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOCK_NOTE = 1024  # bytes; never shorter, so that it can be overwritten in place on a full disk
-_PID = b'"pid": '
 _LONGEST_UPTIME = 1e12  # seconds; a larger number is a damaged record
 _LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
@@ -45,7 +44,6 @@ class Home:
 
     store = _Name("errands.db")
     runs = _Name("runs")
-    lock = _Name("lock")
     bell = _Name("bell")
     log = _Name("daemon.log")
     # Locks of processes that exist once: they deliver notices, watch event sources, talk to the fleet, and
@@ -69,6 +67,11 @@ class Home:
     fuse = _Name("fuse")  # the deadline of all runs that other hosts placed here
     walls = _Name("walls")  # what was found out about sandboxes on this machine
     homes = _Name("homes")  # the private home directories of sandboxes, one for each project
+
+    @property
+    def lock(self) -> str:
+        """The file that the daemon locks, and that names it."""
+        return lock_of(self.run(""))
 
     @property
     def scratch(self) -> str:
@@ -185,16 +188,8 @@ def daemon_pid(run_directory: str) -> int | None:
     It may be a descendant of the run, because a command inside a run restarts a daemon that was killed. It
     must not be ended with the run: all other work depends on it.
     """
-    path = Home(path=os.path.dirname(os.path.dirname(run_directory))).lock
-    if not is_locked(path):
-        return None  # the process named in it is gone
-    try:
-        with open(path, "rb", buffering=0) as file:
-            rest = (file.read(LOCK_NOTE) or b"").partition(_PID)[2]
-    except OSError:
-        return None
-    digits = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
-    return int(digits) if digits else None
+    path = lock_of(run_directory)
+    return noted_pid(path) if is_locked(path) else None  # else the process named in it is gone
 
 
 def process_mark(pid: int) -> str:

@@ -15,6 +15,7 @@ import stat
 _STRANGE = frozenset(
     (errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 )
+_PID = b'"pid": '
 _WARY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -70,6 +71,22 @@ def replace_file(path: str, content: bytes) -> None:
             return os.replace(f"{path}.new", path)
         except FileNotFoundError:
             pass  # if the directory is gone, the next try says so
+
+
+def noted_pid(path: str) -> int | None:
+    """Return the pid in a lock file (`home.lock_note`), which means nothing while that is not locked."""
+    try:
+        file = open_file(path)
+    except OSError:
+        return None
+    try:
+        rest = os.read(file, 64).partition(_PID)[2]
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    digits = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
+    return int(digits) if digits else None
 
 
 def is_own(path: str) -> bool:

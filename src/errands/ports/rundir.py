@@ -387,6 +387,11 @@ def is_paused(directory: str) -> bool:
     return os.path.lexists(f"{directory}/{PAUSED}")
 
 
+def lock_of(run_directory: str) -> str:
+    """Return the lock file of the daemon of a run's home."""
+    return f"{os.path.dirname(os.path.dirname(run_directory))}/lock"
+
+
 def scratch_of(run_directory: str, shim: int) -> str:
     """Return the scratch directory of read-only runs, one per shim."""
     return f"{os.path.dirname(os.path.dirname(run_directory))}/scratch/{shim}"

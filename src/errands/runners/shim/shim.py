@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import select
 
-from errands.ports.rundir import scratch_of
+from errands.ports.own_file import noted_pid
+from errands.ports.rundir import lock_of, scratch_of
 from errands.runners.shim.run import Run
 from errands.runners.shim.run_record_writer import BusyError, RefusedError
 from errands.runners.shim.wire import Frames, frame
@@ -126,7 +127,11 @@ class Shim:
         found = [pid for pid in below if self.system.is_alive(pid)]
         if not found or self._run is None:
             return found
-        from errands.ports.home import daemon_pid  # few runs leave processes behind
+        # Few runs have the daemon below them. To load `home` would take a shim 0.8 MB, and to try the lock
+        # would add a third to what it costs to watch a limit.
+        if noted_pid(lock_of(self._run.directory)) not in found:
+            return found
+        from errands.ports.home import daemon_pid
 
         daemon = daemon_pid(self._run.directory)
         if daemon not in found:
