@@ -143,7 +143,7 @@ def settings_of(agent: str, backends: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def has_agents(settings: Mapping[str, Any]) -> bool:
-    """Return whether a backend has agents of its own, which it is told by name."""
+    """Return whether a backend has agents of its own, chosen by name."""
     return settings["backend"] == "opencode" or is_claude(settings)
 
 

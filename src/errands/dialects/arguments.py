@@ -15,7 +15,7 @@ from errands.ports import schema as schemas
 from errands.ports.schema import Schema, integer
 from errands.text import did_you_mean
 
-LONGEST = 100_000  # characters of a prompt or a command; whatever is longer belongs into a file
+LONGEST = 100_000  # characters of a prompt or a command; anything longer belongs in a file
 LONGEST_WAIT = 600_000  # milliseconds
 
 _NOTHING = (None, "")

@@ -41,7 +41,7 @@ def check_task(reasons: Sequence[Reason]) -> None:
 
 
 def check_always(task: Task, reasons: Sequence[Reason]) -> None:
-    """Refuse to approve for good what may be something else each time."""
+    """Refuse to approve for good a command that may mean something else each time."""
     if said := _always_doubt(task, reasons):
         raise BadValue(said)
 

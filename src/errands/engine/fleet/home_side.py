@@ -291,7 +291,7 @@ class HomeSide:
         return view, task, run, self._mirror(view, task, run, directory)
 
     def _ring(self, *, at: int = 1) -> None:
-        """Have the daemon look at what was recorded, seldom: each time it looks at all that are placed."""
+        """Have the daemon look at what was recorded, but rarely: it looks at everything placed."""
         if len(self._recorded) >= at:
             told, self._recorded = self._recorded, []
             self._engine.bell.ring_about(told)
@@ -318,7 +318,7 @@ class HomeSide:
             placement.write(directory, evolve(where, reported="\n".join(reported)))
 
     def _note_losses(self, running: Mapping[str, tuple[Task, Run]], on_hosts: set[str]) -> None:
-        """Let runs wait for a host again whose host was lost, if they may run on another one."""
+        """Let runs whose host was lost wait for another one, if they may run there."""
         for key, (task, run) in running.items():
             may_go_on = task.limits.on_loss == "again" or isinstance(task.action, Prompt)
             if not may_go_on or key in on_hosts or key not in self._offered:

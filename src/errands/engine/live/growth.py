@@ -36,7 +36,7 @@ class Growth:
         return max(PAUSE, _SHARE * self._took) if self._seen else None
 
     def look(self) -> set[str]:
-        """Return the tasks whose output or progress is not what it was at the last look."""
+        """Return the tasks whose output or progress has changed since the last look."""
         began = time.monotonic()
         runs = list(self._store.running_attempts() if self.is_outdated else self._seen)
         self.is_outdated = False

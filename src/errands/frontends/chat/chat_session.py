@@ -236,7 +236,7 @@ class ChatSession:
     def _may_continue(self) -> bool:
         """Return whether the agent takes a turn by itself: its work has ended, and the person is not typing.
 
-        It does not when no person is reading along; one who is typing reports it with their message.
+        It does not if no person is reading; what a person is typing will bring the results with it.
         """
         return (
             self._is_person

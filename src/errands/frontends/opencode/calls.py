@@ -85,7 +85,7 @@ class Calls:
             return Reply(text=str(error), failed=True)
 
     async def _agents(self, directory: str) -> Mapping[str, str]:
-        """Return OpenCode's own agents, each with the model that it has of its own, or an empty text."""
+        """Return OpenCode's own agents, each with its own model, or an empty text if it has none."""
         if self.program.socket is None:
             return {}
         client = AsyncClient("http://opencode", headers={}, timeout=ANSWERS, socket=self.program.socket)

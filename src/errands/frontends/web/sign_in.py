@@ -89,7 +89,7 @@ class Signing:
         return -60 <= time.time() - made <= CODE_LIVES
 
     def _sweep(self) -> None:
-        """Remove codes and pages whose time is over."""
+        """Remove expired codes and pages."""
         for name in os.listdir(self._codes):
             path = f"{self._codes}/{name}"
             try:

@@ -16,7 +16,7 @@ from errands.model.text.sanitise import line as safe
 from errands.ports.fleet import HostView
 from errands.text import HOST_COLOURS, Look, clip, pad, wrap
 
-EVERY = 3.0  # seconds between two questions to the fleet, while the list is looked at
+EVERY = 3.0  # seconds between two questions to the fleet, while the list is shown
 _CELLS = 20  # of a bar, at most
 _NAMES = 16  # columns of a name
 _WIDEST = 76  # columns of a sentence
@@ -43,7 +43,7 @@ class LaneList:
             work(self._read_hosts())
 
     async def _read_hosts(self) -> None:
-        """Read the hosts; what the fleet said before stays if it does not answer."""
+        """Read the hosts; keep the last answer of a fleet that does not reply."""
         try:
             found = await self._watch.hosts()
             self._hosts = {f"host {each.id}": each for each in found}

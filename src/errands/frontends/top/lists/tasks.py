@@ -1,4 +1,4 @@
-"""All tasks, newest first, with a filter; read page by page, while the first ones are seen already."""
+"""All tasks, newest first, with a filter; read page by page, so that the first ones are shown at once."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TaskList:
         return [each for each in self._order if self._known[each].fits(words)]
 
     def entries(self) -> list[Entry]:
-        """Return the rows; an empty list says what empties it."""
+        """Return the rows; an empty list says why it is empty."""
         found: list[Entry] = [*self.matching()]
         self.count = len(found)
         if not found and self.filter:

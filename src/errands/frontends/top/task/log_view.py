@@ -1,6 +1,6 @@
 """The output of a run: live, with find, wrap and follow.
 
-Following stops when one scrolls up and starts again at the end.
+Following stops when you scroll up and starts again at the end.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class LogView(LineView):
             self.count_rows(1)
             self.refresh()
             return
-        for _ in range(4):  # what is read may be shorter than thought, so that more fits
+        for _ in range(4):  # what is read may be shorter than expected, so that more fits
             self.count_rows(max(self.text.rows, 1))
             top = min(max(top, 0), max(self.text.rows - self.height, 0))
             rows = self.text.rows

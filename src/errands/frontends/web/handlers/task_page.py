@@ -79,7 +79,7 @@ def _possible(engine: Engine, view: View) -> Any:
     is_running = run.state == "running" and not view.is_cancelling
     if view.is_open and not view.is_cancelling:
         yield "cancel"
-    if is_running and standing is not None:  # of other tasks that is the same as to cancel them
+    if is_running and standing is not None:  # for other tasks that is the same as cancelling them
         yield "stop"
     if view.question is not None:
         yield from ("approve", "reject")
