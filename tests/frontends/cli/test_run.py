@@ -250,6 +250,7 @@ def test_a_time_that_is_near_or_has_passed_is_described_as_such(person: Person) 
     assert re.search(r"starts in \d+ s\b", person.types("run", "--at", "+30s", "true").out)
     late = person.types("run", "--at", "2020-01-01", "true")
     assert late.err == "--at 2020-01-01: that time has passed; it starts now\n"
+    assert person.types("run", "--at", "now", "true").err == ""
     assert late.out.startswith("started ")
     assert person.types("run", "-q", "--at", "2020-01-01", "true").err == ""
 

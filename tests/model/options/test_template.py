@@ -137,7 +137,7 @@ def test_a_value_is_not_looked_at_again() -> None:
 
 def test_missing_and_unknown_values_are_refused_by_name() -> None:
     draft = Draft(command="deploy {{target}} {{branch=main}}")
-    with pytest.raises(BadValue, match="needs a value for: target"):
+    with pytest.raises(BadValue, match="needs a value for: target; pass target=VALUE"):
         filled(draft, {})
     with pytest.raises(BadValue, match=r"no parameter 'tarket'; it takes: target, branch"):
         filled(draft, {"tarket": "x"})

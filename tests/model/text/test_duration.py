@@ -81,6 +81,8 @@ def test_a_wrong_unit_is_named() -> None:
 
 
 def test_a_unit_alone_is_answered_with_one_of_it() -> None:
+    with pytest.raises(BadValue, match=r"'hourly' is not a duration: write 1h\. Write it like"):
+        parse_duration("hourly")
     with pytest.raises(BadValue, match=r"'day' is not a duration: write 1d\. Write it like"):
         parse_duration("day")
 

@@ -118,6 +118,11 @@ INSTEAD = {
     "priority": "errands edit ID --priority high changes it, and errands move ID starts a task next",
     "notify": "errands run --notify says which results are reported, --channel where, and errands notices "
     "prints what is new",
+    "man": "man errands opens the manual, and errands --help lists the verbs",
+    **dict.fromkeys(
+        ("daemon logs", "daemon log"), "errands daemon status names the home, where daemon.log is the log"
+    ),
+    "channel add": "write a section [channels.NAME] in your configuration; docs/how-to/channels.md shows how",
     "daemon restart": "errands daemon stop ends it, and the next command starts it again",
     "config set": "edit the file that errands config show names last",
     "config get": "errands config show prints every setting",
@@ -235,6 +240,7 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(
             ("--all", "--group", "-g"), "give the ids of several tasks, or of one run as in ID.2"
         ),
+        "--since": "-n 20 starts with the last 20 lines; a log has no times",
         "--full": "all of the output is printed, unless --tail is given",
         "-l": "-n 20 starts with the last 20 lines",
     },

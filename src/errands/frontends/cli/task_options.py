@@ -122,7 +122,7 @@ def given_options(arguments: Arguments) -> dict[str, Any]:
 
 
 def _note_past_start(context: Context, arguments: Arguments, draft: Draft) -> None:
-    if draft.at is not None and draft.at < now() and not arguments.quiet:
+    if draft.at is not None and draft.at < now() and arguments.at != "now" and not arguments.quiet:
         context.note(f"--at {arguments.at}: that time has passed; it starts now")
 
 

@@ -68,7 +68,8 @@ def filled(draft: Draft, values: Mapping[str, str]) -> Draft:
         raise BadValue(f"the template has no parameter {unknown[0]!r}; it takes: {takes}")
     missing = [name for name, default in known.items() if default is None and name not in values]
     if missing:
-        raise BadValue(f"the template needs a value for: {', '.join(missing)}; pass NAME=VALUE for each")
+        values_of = " ".join(f"{name}=VALUE" for name in missing)
+        raise BadValue(f"the template needs a value for: {', '.join(missing)}; pass {values_of}")
     return _mapped(draft, lambda name, default: values.get(name, default or ""))
 
 

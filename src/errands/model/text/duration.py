@@ -34,6 +34,7 @@ _LONG_UNITS = {
     "w": ("week", "weeks"),
 }
 _UNIT_NAMES = {name: unit for unit, names in _LONG_UNITS.items() for name in names} | {u: u for u in _UNITS}
+_RATES = {"hourly": "h", "daily": "d", "weekly": "w"}
 _LONGEST = timedelta(days=36_500)
 
 _SIZES = {"": 1, "b": 1} | {
@@ -56,7 +57,8 @@ def parse_duration(text: str) -> timedelta:
         word, rest = _leading(rest.lstrip(), "abcdefghijklmnopqrstuvwxyz")
         rest = rest.lstrip()
         if not _is_number(number):
-            one = f": write 1{_UNIT_NAMES[word]}" if word in _UNIT_NAMES and not number else ""
+            unit_name = "" if number else _UNIT_NAMES.get(word) or _RATES.get(word, "")
+            one = f": write 1{unit_name}" if unit_name else ""
             raise BadValue(f"{text!r} is not a duration{one}. {_HOW_DURATION}")
         if word not in _UNIT_NAMES:
             problem = f"{word!r} is not a unit" if word else f"{number} has no unit"

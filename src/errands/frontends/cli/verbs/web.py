@@ -62,7 +62,10 @@ VERBS = (
             option("--service", "serve without signing a browser in, as a system service does"),
             JSON,
         ),
-        refused=dict.fromkeys(("--port", "--host", "-p"), "give HOST:PORT, as in errands web 127.0.0.1:8000"),
+        refused={
+            **dict.fromkeys(("--port", "--host", "-p"), "give HOST:PORT, as in errands web 127.0.0.1:8000"),
+            "--open": "it opens the page, unless --no-open is given",
+        },
         operands=(operand("[ADDRESS]", "HOST:PORT (default web.address)"),),
         examples=(
             ("errands web", "open the page"),
