@@ -44,6 +44,8 @@ async def test_a_delivery_is_posted_and_signed(webhook: Webhook, receiver: Recei
     assert abs(int(stamp) - time.time()) < 60
     assert posted.headers["webhook-id"] == posted.value["id"] == sent.key
     assert posted.value["consent"] is False
+    assert posted.value["title"] == "pytest-222222 completed in 2.5s"
+    assert "89 passed" in posted.value["text"]
     [notice] = posted.value["notices"]
     assert (notice["task"], notice["state"], notice["summary"]) == ("pytest-222222", "completed", "89 passed")
 

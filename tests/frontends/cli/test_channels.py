@@ -159,7 +159,7 @@ def test_a_template_keeps_its_channels(hooked: Person, receiver: Receiver) -> No
     assert deliveries(receiver, started["id"])
 
 
-@pytest.mark.spec("N5")
+@pytest.mark.spec("N5", "X15")
 @pytest.mark.trap(15)
 def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Receiver) -> None:
     receiver.mood = 410

@@ -26,6 +26,14 @@ def test_a_message_is_cut_between_lines() -> None:
 
 
 @pytest.mark.spec("N4")
+@pytest.mark.timeout(30)
+def test_a_character_beyond_the_first_plane_counts_as_two() -> None:
+    pieces = split("🦆" * 3000)
+    assert "".join(pieces) == "🦆" * 3000
+    assert all(len(piece.encode("utf-16-le")) <= 2 * 2000 for piece in pieces)
+
+
+@pytest.mark.spec("N4")
 def test_a_code_fence_is_closed_and_opened_again() -> None:
     code = "\n".join(f"print({n})  # {'x' * 60}" for n in range(100))
     pieces = split(f"Look:\n```python\n{code}\n```\nThat is all.")

@@ -131,6 +131,15 @@ BREAKAGES = [
     ),
     Breakage(
         "X5",
+        "a form stays, and the call with it, after its question was answered elsewhere",
+        file="frontends/mcp/elicitation.py",
+        old="is not None and found.id == question.id:",
+        new="is not None or not found:",
+        test="frontends/mcp/test_answered_elsewhere.py",
+        fails_with="TimeoutError",
+    ),
+    Breakage(
+        "X5",
         "a task that needs approval does not ask the client for it",
         file="frontends/mcp/elicitation.py",
         old="        waiting += call.reply.proposed\n",
@@ -193,6 +202,14 @@ BREAKAGES = [
         old="\n## Core Logic\n",
         new="\n### Core Logic\n",
         test="test_docs.py::test_the_design_has_its_four_sections",
+    ),
+    Breakage(
+        "X15",
+        "doctor does not see notices that were given up",
+        file="frontends/cli/doctor/checks.py",
+        old="    if dead:\n        yield fail(",
+        new="    if dead and late:\n        yield fail(",
+        test="frontends/cli/test_channels.py::test_what_was_given_up_is_listed_and_sent_again",
     ),
     Breakage(
         "X15",

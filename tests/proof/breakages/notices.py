@@ -32,6 +32,14 @@ BREAKAGES = [
     ),
     Breakage(
         "N4",
+        "a character that Discord counts as two is counted as one",
+        file="model/text/split.py",
+        old='return len(text) + sum(c > "\\uffff" for c in text)',
+        new="return len(text)",
+        test="model/text/test_split.py::test_a_character_beyond_the_first_plane_counts_as_two",
+    ),
+    Breakage(
+        "N4",
         "a code fence that is split is not opened again",
         file="model/text/split.py",
         old="piece, size = ([opened], length(opened) + 1) if opened else ([], 0)",

@@ -121,13 +121,25 @@ class Tools:
         return questions if questions and self._frontend.may_answer(client) else []
 
     async def _elicit(self, ctx: Context, question: Approval) -> ElicitResult:
-        """Ask in the older protocol; a person who leaves or does not react has not answered."""
+        """Ask in the older protocol; a person who leaves or does not react has not answered.
+
+        Once there is an answer from elsewhere, the form is withdrawn, and the call goes on.
+        """
         form = elicitation.form(self._frontend, question)
+        asking = asyncio.ensure_future(
+            ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
+        )
+        elsewhere = asyncio.ensure_future(elicitation.is_over(self._frontend, question))
         try:
-            async with asyncio.timeout(_ANSWERED_WITHIN):
-                return await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
-        except (TimeoutError, MCPError, ValueError):
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait({asking, elsewhere}, timeout=_ANSWERED_WITHIN, return_when=first)
+            return asking.result() if asking.done() else ElicitResult(action="cancel")
+        except (MCPError, ValueError):
             return ElicitResult(action="cancel")
+        finally:
+            for each in (asking, elsewhere):
+                each.cancel()
+            await asyncio.gather(asking, elsewhere, return_exceptions=True)
 
     def _input_required(self, call: Call, questions: list[Approval]) -> InputRequiredResult:
         """Ask in the newer protocol: the client returns the state with the answer."""

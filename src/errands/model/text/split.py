@@ -42,8 +42,8 @@ def _lines(text: str, longest: int) -> list[str]:
         rest, margin = line, _margin(line)
         while length(rest) > longest:
             cut = longest
-            while length(rest[:cut]) > longest:
-                cut -= length(rest[:cut]) - longest
+            while (excess := length(rest[:cut]) - longest) > 0:
+                cut -= (excess + 1) // 2  # as if each were two: never too much, so that a piece is not empty
             blank = rest.rfind(" ", len(margin) + 1, cut)
             place = blank if blank > cut // 2 else cut
             lines.append(rest[:place])
