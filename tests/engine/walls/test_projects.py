@@ -136,6 +136,55 @@ async def test_a_run_cannot_turn_its_project_into_a_repository(engine: TestEngin
     assert "HEAD in" in await engine.text(task.id)
 
 
+@walled
+async def test_what_git_is_led_to_by_its_settings_stays_as_it_is(engine: TestEngine, tmp_path: Path) -> None:
+    """Hooks and settings that a repository keeps among its own files, there or yet to come."""
+    work = tmp_path / "work"
+    git = ("git", "-C", str(work))
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    subprocess.run([*git, "config", "core.hooksPath", "tools/hooks"], check=True)
+    for path in ("../.gitconfig", "../settings/later", "../missing"):
+        subprocess.run([*git, "config", "--add", "include.path", path], check=True)
+    (work / "tools" / "hooks").mkdir(parents=True)
+    (work / ".gitconfig").touch()
+    evil = f'[core]\\nfsmonitor = "touch {work}/pwned; false"\\n'
+    lines = [
+        "mv tools moved",
+        "echo x > tools/hooks/post-index-change",
+        "mkdir settings; echo x > tools/mine",
+    ]
+    lines += [f"printf '{evil}' > {name}" for name in (".gitconfig", "settings/later", "missing")]
+    task = await engine.finished("; ".join(lines), cwd=str(work), sandbox="files")
+    subprocess.run([*git, "status"], capture_output=True, check=False)
+
+    assert not (work / "pwned").exists()
+    assert os.listdir(work / "tools" / "hooks") == []
+    assert (work / ".gitconfig").read_text() == ""
+    assert (work / "tools" / "mine").exists()
+    assert {each.name.partition(".")[0] for each in work.iterdir()} == {"", "missing", "settings", "tools"}
+    assert not (work / "missing").exists()
+    assert not (work / "settings").exists()
+    assert task.state == "completed"
+
+
+@walled
+async def test_a_repository_that_the_top_leads_to_cannot_be_replaced(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    bare = work / "deep" / "er" / "bare"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    (work / ".git").write_text("gitdir: ./deep/er/bare\n")
+    line = "; ".join(f"mv {name} moved; cp -r moved {name}" for name in ("deep/er/bare", "deep/er", "deep"))
+    await engine.finished(
+        f"{line}; echo x > deep/er/bare/evil; echo x > deep/mine", cwd=str(work), sandbox="files"
+    )
+
+    assert not (bare / "evil").exists()
+    assert (bare / "HEAD").exists()
+    assert (work / "deep" / "mine").exists()
+
+
 def test_a_repository_without_a_work_tree_is_no_project(person: Path) -> None:
     bare = person / "code" / "app"
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)

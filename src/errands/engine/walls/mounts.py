@@ -12,6 +12,7 @@ import stat
 import sys
 
 from errands.engine.walls.projects import has_repository, programs_below, resolved, settings_below
+from errands.engine.walls.repositories import named_by, repository_words
 from errands.judge.evidence.local_workspace import own_home
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
@@ -108,8 +109,8 @@ def _store_words(store: str, project: str) -> Iterator[str]:
             yield from ("--tmpfs", each + place[len(real) :])
 
 
-def unprotected(project: str) -> dict[str, str]:
-    """Return the protected names that cannot be mounted, because they are missing ("") or links."""
+def unprotected(project: str) -> dict[str, dict[str, str]]:
+    """Return the protected names that cannot be mounted, by directory: they are missing ("") or links."""
     found: dict[str, str] = {}
     there = frozenset(os.listdir(project))
     # Without a repository in `.git`, git takes a directory with this for one, and runs what it says.
@@ -122,7 +123,17 @@ def unprotected(project: str) -> dict[str, str]:
             found[name] = os.readlink(path)
         elif not os.path.lexists(path) or (name == ".git" and _is_empty(path)):
             found[name] = ""
-    return found
+    real = resolved(project)
+    everywhere = {real: found}
+    for path in named_by(real):
+        if os.path.islink(path):
+            everywhere.setdefault(os.path.dirname(path), {})[os.path.basename(path)] = os.readlink(path)
+            continue
+        while not os.path.lexists(path) and not os.path.isdir(os.path.dirname(path)):
+            path = os.path.dirname(path)
+        if not os.path.lexists(path):
+            everywhere.setdefault(os.path.dirname(path), {})[os.path.basename(path)] = ""
+    return everywhere
 
 
 def home_tools(person: str) -> list[str]:
@@ -150,6 +161,7 @@ def _project_words(project: str, path: str) -> Iterator[str]:
     real = resolved(project)
     for each in dict.fromkeys((project, real)):
         yield from ("--bind", real, each)
+    yield from _leading_words(project, real)
     there = _PROTECTED.intersection(os.listdir(real))
     found = (*settings_below(real), *programs_below(real, path))
     below = [each[len(real) + 1 :] for each in found]
@@ -161,7 +173,30 @@ def _project_words(project: str, path: str) -> Iterator[str]:
                 yield from ("--ro-bind", inner, each + inner[len(real) :])
     for name in (*there, *below):
         if os.path.basename(name) == ".git":
-            yield from _repository_words(f"{real}/{name}", real)
+            yield from repository_words(f"{real}/{name}", real)
+
+
+def _leading_words(project: str, real: str) -> Iterator[str]:
+    """Keep what the settings of git at the top lead to in place, and read-only.
+
+    Its parents are mounts of their own: a run could rename them, and put others in their place.
+    """
+    found = [path for path in named_by(real) if os.path.lexists(path)]
+    kept = dict.fromkeys(parent for path in found for parent in reversed(_between(path, real)))
+    for option, places in (("--bind", kept), ("--ro-bind", found)):
+        for place in places:
+            inner = resolved(place)
+            if is_within(inner, real) and inner != real:
+                for each in dict.fromkeys((project, real)):
+                    yield from (option, inner, each + inner[len(real) :])
+
+
+def _between(path: str, project: str) -> list[str]:
+    """Return the directories between a path and the project that it is in, the deepest first."""
+    found = []
+    while (path := os.path.dirname(path)) != project:
+        found.append(path)
+    return found
 
 
 def _own_files(project: str) -> Iterator[str]:
@@ -169,50 +204,6 @@ def _own_files(project: str) -> Iterator[str]:
     for each in _OURS:
         if is_within(each, project) and each != project:
             yield each[len(project) + 1 :]
-
-
-def _repository_words(marker: str, project: str) -> Iterator[str]:
-    """Show the repository of a linked work tree, whose `.git` is a file that leads to it, read-only."""
-    try:
-        with open(marker, encoding="utf-8", errors="surrogateescape") as file:
-            word, _, place = file.read(4096).strip().partition(" ")
-        place = os.path.realpath(os.path.join(os.path.dirname(marker), place))
-        common = place
-        if os.path.isfile(f"{place}/commondir"):
-            with open(f"{place}/commondir", encoding="utf-8", errors="surrogateescape") as file:
-                common = os.path.realpath(os.path.join(place, file.read(4096).strip()))
-    except (OSError, ValueError):
-        return
-    if (
-        word == "gitdir:"
-        and is_within(place, common)
-        and _is_repository(common)
-        and ((is_within(common, project) and common != project) or _leads_back(place, marker))
-    ):
-        yield from ("--ro-bind", common, common)
-
-
-def _leads_back(place: str, marker: str) -> bool:
-    """Return whether a repository knows this work tree: a run could write a `.git` that leads anywhere."""
-    try:
-        with open(f"{place}/gitdir", encoding="utf-8", errors="surrogateescape") as file:
-            return os.path.realpath(os.path.join(place, file.read(4096).strip())) == os.path.realpath(marker)
-    except OSError:
-        pass
-    try:
-        with open(f"{place}/config", encoding="utf-8", errors="surrogateescape") as file:
-            lines = [line.partition("=") for line in file.read(65536).splitlines()]
-    except OSError:
-        return False
-    trees = [value.strip() for key, _, value in lines if key.strip().lower() == "worktree"]
-    tree = os.path.dirname(os.path.realpath(marker))
-    return any(os.path.realpath(os.path.join(place, each)) == tree for each in trees)
-
-
-def _is_repository(directory: str) -> bool:
-    return os.path.isfile(f"{directory}/HEAD") and all(
-        os.path.isdir(f"{directory}/{name}") for name in ("objects", "refs")
-    )
 
 
 def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> Iterator[str]:

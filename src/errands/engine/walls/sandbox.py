@@ -7,7 +7,7 @@ import os
 from errands.engine.walls import mounts
 from errands.engine.walls.bubblewrap import NAMESPACES, bubblewrap, obstacle
 from errands.engine.walls.private_homes import private_home
-from errands.engine.walls.projects import check_project, resolved
+from errands.engine.walls.projects import check_project
 from errands.engine.walls.seccomp import program
 from errands.engine.walls.variables import inner_variables
 from errands.judge.evidence.local_workspace import LocalWorkspace
@@ -82,7 +82,11 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
         program=bubblewrap(),
         words=words,
         seccomp=program(os.uname().machine),
-        unprotected={resolved(each): mounts.unprotected(each) for each in sandbox.writable},
+        unprotected={
+            directory: names
+            for each in sandbox.writable
+            for directory, names in mounts.unprotected(each).items()
+        },
     )
     inner = {"HOME": private, "ERRANDS_RUN_DIR": files, "ERRANDS_PROGRESS": f"{files}/{PROGRESS}"}
     return evolve(launch, base=base, env={**launch.env, **inner}, walls=walls)
