@@ -13,7 +13,7 @@ from __future__ import annotations
 import _socket as socket
 import sys
 
-from errands.ports.home import reach_socket
+from errands.ports.own_file import reach_socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,12 +18,10 @@ from errands.ports.rundir import lock_of, scratch_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 LOCK_NOTE = 1024  # bytes; never shorter, so that it can be overwritten in place on a full disk
 _LONGEST_UPTIME = 1e12  # seconds; a larger number is a damaged record
-_LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
 class _Name:
@@ -199,18 +197,3 @@ def process_mark(pid: int) -> str:
             return f"{pid}." + file.read().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
         return str(pid)
-
-
-def reach_socket(act: Callable[[str], None], path: str) -> None:
-    """Bind or connect a socket, even to a path that is too long for the system call."""
-    if len(os.fsencode(path)) < _LONGEST_SOCKET:
-        act(path)
-        return
-    folder, name = os.path.split(path)
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if not os.path.isdir(f"/proc/self/fd/{handle}"):
-            raise HomeError(f"the path {path} is too long for a socket; set ERRANDS_HOME to a shorter one")
-        act(f"/proc/self/fd/{handle}/{name}")
-    finally:
-        os.close(handle)

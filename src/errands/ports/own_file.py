@@ -10,12 +10,17 @@ import errno
 import os
 import stat
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # What `open` says about a link, a FIFO without a reader, a socket, a device, a directory, a file that the
 # task has made unreadable, and a run directory that is something else.
 _STRANGE = frozenset(
     (errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 )
 _PID = b'"pid": '
+_LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 _WARY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -102,3 +107,20 @@ def check_socket(path: str) -> None:
     """Raise ReplacedError if there is not a socket itself: connecting would follow a link to another one."""
     if not stat.S_ISSOCK(os.lstat(path).st_mode):
         raise ReplacedError(errno.ENOENT, "a task replaced this socket", path)
+
+
+def reach_socket(act: Callable[[str], None], path: str) -> None:
+    """Bind or connect a socket, even to a path that is too long for the system call."""
+    if len(os.fsencode(path)) < _LONGEST_SOCKET:
+        act(path)
+        return
+    folder, name = os.path.split(path)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if not os.path.isdir(f"/proc/self/fd/{handle}"):
+            from errands.model.errors import HomeError  # shims do without it
+
+            raise HomeError(f"the path {path} is too long for a socket; set ERRANDS_HOME to a shorter one")
+        act(f"/proc/self/fd/{handle}/{name}")
+    finally:
+        os.close(handle)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
 from errands.engine.bell_client import ALL, MANY
-from errands.ports.home import reach_socket
+from errands.ports.own_file import reach_socket
 
 LONGEST_MESSAGE = 1 << 20
 CROWDED = 1.0  # seconds without accepting connections after running out of descriptors

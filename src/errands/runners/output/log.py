@@ -12,9 +12,8 @@ import time
 from errands.model.errors import NoInput, NotListening
 from errands.model.record import evolve
 from errands.ports import rundir
-from errands.ports.home import reach_socket
 from errands.ports.output import CONTEXT, Piece
-from errands.ports.own_file import check_socket, open_file
+from errands.ports.own_file import check_socket, open_file, reach_socket
 from errands.ports.rundir import read_at
 from errands.runners.shim import run_record
 

@@ -14,7 +14,7 @@ import _socket
 import os
 import select
 
-from errands.ports.home import reach_socket
+from errands.ports.own_file import reach_socket
 from errands.ports.rundir import CONTROL, OVER
 
 _PIECE = 65536
