@@ -81,15 +81,3 @@ def test_doctor_knows_a_read_only_file_system_and_wraps_advice_below_itself(pers
     assert "  ! not checked, because it cannot be written" in lines, "and not to be repaired"
     advice = lines.index(next(each for each in lines if "mount it writable" in each))
     assert lines[advice + 1].startswith("      ")
-
-
-@pytest.mark.spec("X15")
-def test_a_daemon_that_cannot_start_says_why_and_nothing_of_an_earlier_one(newcomer: Person) -> None:
-    newcomer.finishes("true")
-    newcomer.types("daemon", "stop")
-    refused = newcomer.types("daemon", "start", code=1, ERRANDS_RUNS_GRACE="x").err
-
-    assert refused.startswith(
-        "errands: the daemon could not start:\nerrands: environment ERRANDS_RUNS_GRACE: "
-    )
-    assert "INFO" not in refused

@@ -11,6 +11,7 @@ from errands.model.errors import NotFound, UnknownTask
 from errands.model.states import ENDED, predicate
 from errands.model.text.sanitise import line
 from errands.model.view import RunView, View, plain_fields
+from errands.text import size
 from errands.text.describe import now, waits_for
 
 
@@ -62,8 +63,15 @@ def _logs(context: Context, arguments: Arguments, given: str) -> None:
 
 
 def _note_silence(context: Context, run: RunView) -> None:
-    """Say that there is no output, and why."""
-    if run.bytes or run.state == "pending":
+    """Say that there is no output, and why; fail if there was some."""
+    if run.state == "pending":
+        return
+    if run.bytes:
+        is_written = run.completed_at is not None and not run.output_failed
+        if is_written and not context.engine.output(run.id, limit=1).content:
+            raise NotFound(
+                f"the output of {run.id} ({size(run.bytes)}) is gone: {run.output_file} was removed"
+            )
         return
     if run.completed_at is not None:
         context.note(f"{run.id} printed nothing" + (f": {line(run.error)}" if run.error else ""))
