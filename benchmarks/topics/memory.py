@@ -15,19 +15,22 @@ from benchmarks.table import Table
 from benchmarks.units import megabytes
 
 _PATIENCE = 60.0
+_READING = ("sleep", "600")
+_APPROVED = ("sh", "-c", 'exec sleep "${NEVER_SET:-600}"')  # the judge does not follow the expansion
 
 
 def measure(scale: Scale) -> list[Table]:
     with BenchHome(lanes_shell=str(scale.sleeps)) as bench:
         bench.start()
         asyncio.run(_warm_up(bench))
-        _wait_for(lambda: len(bench.supervisors()) == 2, "idle shims to leave")
-        idle = bench.supervisors()
+        idle = _idle(bench)
         idle_pss, idle_rss = processes.pss(idle), processes.rss(idle)
         before, began = processes.cpu(idle), time.monotonic()
         time.sleep(scale.idle_seconds)
         idle_cpu = (processes.cpu(idle) - before) / (time.monotonic() - began)
-        busy_pss, busy_rss = asyncio.run(_busy(bench, scale.sleeps))
+        busy_pss, busy_rss = asyncio.run(_busy(bench, _READING, scale.sleeps))
+        _idle(bench)
+        approved_pss, approved_rss = asyncio.run(_busy(bench, _APPROVED, scale.sleeps))
     per_task = (busy_pss - idle_pss) / scale.sleeps
     return [
         Table(
@@ -39,6 +42,11 @@ def measure(scale: Scale) -> list[Table]:
                     beside=f"RSS {megabytes((busy_rss - idle_rss) / scale.sleeps)}",
                     judged=per_task / 1e6,
                     bar=Bar(limit=1, at_most=True, unit=" MB"),
+                ),
+                Figure(
+                    what="the same, approved, without walls",
+                    value=megabytes((approved_pss - idle_pss) / scale.sleeps),
+                    beside=f"RSS {megabytes((approved_rss - idle_rss) / scale.sleeps)}",
                 ),
                 Figure(
                     what="PSS of the idle daemon and its zygote",
@@ -62,16 +70,22 @@ def measure(scale: Scale) -> list[Table]:
     ]
 
 
+def _idle(bench: BenchHome) -> list[int]:
+    """Wait until only the daemon and its zygote are left; return them."""
+    _wait_for(lambda: len(bench.supervisors()) == 2, "idle shims to leave")
+    return bench.supervisors()
+
+
 async def _warm_up(bench: BenchHome) -> None:
     """Let the daemon do each thing once, so that it is idle and not merely new."""
     async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
         await engine.wait_all([(await engine.submit(("echo", "ready"))).id for _ in range(8)])
 
 
-async def _busy(bench: BenchHome, count: int) -> tuple[int, int]:
+async def _busy(bench: BenchHome, words: tuple[str, ...], count: int) -> tuple[int, int]:
     """Measure with a number of tasks running."""
     async with errands.connect(bench.home.path, embedded=False, yes=True) as engine:
-        ids = [(await engine.submit(("sleep", "600"))).id for _ in range(count)]
+        ids = [(await engine.submit(words)).id for _ in range(count)]
         _wait_for(lambda: len(bench.supervisors()) == count + 2, "all tasks to run")
         time.sleep(1.0)
         ours = bench.supervisors()
