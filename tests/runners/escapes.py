@@ -10,6 +10,7 @@ import ctypes
 import errno
 import fcntl
 import json
+import mmap
 import os
 import resource
 import signal
@@ -35,6 +36,9 @@ NUMBERS = {
     "fchmodat2": (452, 452), "file_setattr": (469, 469), "setxattrat": (463, 463), "swapoff": (168, 225),
     "sethostname": (170, 161), "init_module": (175, 105), "fanotify_init": (300, 262), "syslog": (103, 116),
     "quotactl": (179, 60), "acct": (163, 89), "openat2": (437, 437), "clone": (56, 220), "truncate": (76, 45),
+    "open_tree_attr": (467, 467), "removexattrat": (466, 466), "process_vm_writev": (311, 271),
+    "move_pages": (279, 239), "process_madvise": (440, 440), "sched_setattr": (314, 274),
+    "clock_settime": (227, 112),
 }  # fmt: skip
 CLONE_NEWUSER, CLONE_NEWNET, SIGCHLD = 0x10000000, 0x40000000, 17
 MSG_FASTOPEN = 0x20000000
@@ -117,6 +121,83 @@ def read_memory(path: str) -> None:
 def cloned_namespace() -> None:
     if call("clone", CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0) == 0:
         os._exit(0)
+
+
+def by_old_calls() -> None:
+    """Ask for the number of the process by the calls of 32 bits, which a filter for 64 may not know."""
+    child = os.fork() if MACHINE == 0 else 0
+    if child == 0:  # a kernel that lacks these calls ends whoever makes one
+        code = mmap.mmap(-1, 4096, prot=7)
+        code.write(b"\x53\xb8\x14\0\0\0\xcd\x80\x5b\xc3")  # mov $20, %eax; int $0x80
+        place = ctypes.addressof(ctypes.c_char.from_buffer(code))
+        os._exit(0 if ctypes.CFUNCTYPE(ctypes.c_int)(place)() > 0 else 1)
+    if os.waitpid(child, 0)[1]:
+        raise OSError(errno.ENOSYS, "refused")
+
+
+def made(name: str) -> str:
+    path = f"{os.environ['TMPDIR']}/{name}"
+    write(path, os.O_WRONLY | os.O_CREAT)
+    return path
+
+
+def mapped(path: str) -> None:
+    mmap.mmap(os.open(path, os.O_RDONLY), 4, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)[0] = 65
+
+
+def protected_later(path: str) -> None:
+    """Map a file for reading, and then make the pages writable."""
+    LIBC.mmap.restype = ctypes.c_void_p
+    file = os.open(path, os.O_RDONLY)
+    place = LIBC.mmap(None, ctypes.c_size_t(4096), 1, 1, file, ctypes.c_long(0))
+    if LIBC.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(4096), 3):
+        raise OSError(errno.EACCES, "refused")
+
+
+def more_file_attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    file, folder, victim = places["file"], places["folder"], places["victim"]
+
+    def ask(request: int, path: str = file) -> None:
+        fcntl.ioctl(os.open(path, os.O_RDONLY), request, bytes(256))
+
+    return {
+        "out of the scratch directory by rename": lambda: os.rename(made("a"), f"{folder}/a"),
+        "over a file by rename": lambda: os.replace(made("b"), file),
+        "out of the scratch directory by link": lambda: os.link(made("c"), f"{folder}/c"),
+        "rename the scratch directory": lambda: os.rename(os.environ["TMPDIR"], f"{folder}/scratch"),
+        "remove the scratch directory": lambda: os.rmdir(os.path.dirname(os.environ["TMPDIR"])),
+        "a shared mapping": lambda: mapped(file),
+        "a mapping made writable": lambda: protected_later(file),
+        "truncate an open file": lambda: os.ftruncate(os.open(file, os.O_RDONLY), 0),
+        "its own memory": lambda: write("/proc/self/mem"),
+        "its own score": lambda: write("/proc/self/oom_score_adj"),
+        "group of the victim": lambda: write(f"/proc/{victim}/autogroup"),
+        "dumps of the shim": lambda: write(f"/proc/{places['shim']}/coredump_filter"),
+        "control groups": lambda: write("/sys/fs/cgroup/cgroup.procs"),
+        "the core pattern": lambda: write("/proc/sys/kernel/core_pattern"),
+        "magic keys": lambda: os.open("/proc/sysrq-trigger", os.O_WRONLY),
+        "a sealed file": lambda: ask(0x40806685),
+        "a frozen file system": lambda: ask(0xC0045877, folder),
+        "a trimmed file system": lambda: ask(0xC0185879, folder),
+        "removexattrat": lambda: call("removexattrat", -100, file.encode(), 0, b"user.x"),
+        "open_tree_attr": lambda: call("open_tree_attr", -100, b"/", 1, bytes(32), 32),
+        "a folder in a repository": lambda: os.makedirs(f"{folder}/.git/worktrees/x"),
+    }
+
+
+def more_kernel_attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    victim = places["victim"]
+    return {
+        "calls of 32 bits": by_old_calls,
+        "the console for itself": lambda: fcntl.ioctl(0, 0x541D),
+        "memory into a stranger": lambda: call("process_vm_writev", victim, bytes(16), 1, bytes(16), 1, 0),
+        "pages of a stranger": lambda: call("move_pages", victim, 0, None, None, None, 0),
+        "advice about a stranger": lambda: call("process_madvise", victim, None, 0, 4, 0),
+        "scheduling of a stranger": lambda: call("sched_setattr", victim, b"\x30" + bytes(47), 0),
+        "the clock": lambda: call("clock_settime", 0, struct.pack("qq", 1, 0)),
+        "real time": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+        "a program of another user": lambda: os.setresuid(12345, 12345, 12345),
+    }
 
 
 def file_attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
@@ -294,7 +375,9 @@ def attempts(places: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         process_attempts(places)
         | socket_attempts(places)
         | kernel_attempts(places)
+        | more_kernel_attempts(places)
         | file_attempts(places)
+        | more_file_attempts(places)
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from tests.runners.stage import Stage, until
 
 HERE = Path(__file__)
 NOBODY = 65534
-ATTEMPTS = 140  # at least
+ATTEMPTS = 180  # at least
 walled = pytest.mark.skipif(bool(linux.missing_walls()), reason=linux.missing_walls())
 scoped = linux.walls().abi >= 6
 

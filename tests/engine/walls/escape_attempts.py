@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import mmap
 import os
 import socket
 import struct
@@ -100,10 +101,10 @@ def write_through_link() -> None:
     wrote("way")
 
 
-def process_memory() -> None:
+def process_memory(x86: int, arm: int) -> None:
     buffer = ctypes.create_string_buffer(8)
     ours, theirs = (struct.pack("QQ", place, 8) for place in (ctypes.addressof(buffer), 0x400000))
-    call(310, 270, int(PID), ours, 1, theirs, 1, 0)
+    call(x86, arm, int(PID), ours, 1, theirs, 1, 0)
 
 
 def file_capabilities() -> None:
@@ -280,3 +281,58 @@ def from_memory() -> None:
 
 def raw_device(number: int) -> None:
     os.mknod(f"device{number}", 0o20600, os.makedev(10, number))
+
+
+def by_old_calls() -> None:
+    """Ask for the number of the process by the calls of 32 bits, which a filter for 64 may not know."""
+    if not X86:
+        raise OSError("there are none")
+    child = os.fork()
+    if child == 0:  # a kernel that lacks these calls ends whoever makes one
+        code = mmap.mmap(-1, 4096, prot=7)
+        code.write(b"\x53\xb8\x14\0\0\0\xcd\x80\x5b\xc3")  # mov $20, %eax; int $0x80
+        place = ctypes.addressof(ctypes.c_char.from_buffer(code))
+        os._exit(0 if ctypes.CFUNCTYPE(ctypes.c_int)(place)() > 0 else 1)
+    if os.waitpid(child, 0)[1]:
+        raise OSError("refused")
+
+
+def group_folder() -> None:
+    os.mkdir("shared", 0o2777)
+    os.chmod("shared", 0o2777)
+
+
+def from_a_folder_that_is_gone() -> None:
+    place = os.getcwd()
+    os.mkdir("gone")
+    os.chdir("gone")
+    try:
+        os.rmdir(f"{place}/gone")
+        os.close(os.open(f"../../{os.path.basename(OUTSIDE)}/secret", os.O_RDONLY))
+    finally:
+        os.chdir(place)
+
+
+def privileged(pid: str) -> None:
+    """Find a capability, or no filter, in a process of the sandbox."""
+    with open(f"/proc/{pid}/status") as file:
+        facts = dict(line.split(":", 1) for line in file if ":" in line)
+    have = [int(facts[f"Cap{each}"], 16) for each in ("Prm", "Eff", "Inh", "Amb")]
+    if not any(have) and facts["Seccomp"].strip() == "2" and facts["NoNewPrivs"].strip() == "1":
+        raise OSError("it has none")
+
+
+def watched(path: str) -> None:
+    watcher = LIBC.inotify_init()
+    if LIBC.inotify_add_watch(watcher, path.encode(), 0xFFF) < 0:
+        raise OSError("refused")
+
+
+def linked_by_descriptor() -> None:
+    file = os.open(".git/config", os.O_RDONLY)
+    os.link(f"/proc/self/fd/{file}", "config-too", follow_symlinks=True)
+
+
+def asked_of(request: int, place: str = ".") -> None:
+    """Make a request to a file system that changes it."""
+    fcntl.ioctl(os.open(place, os.O_RDONLY), request, bytes(256))

@@ -49,12 +49,23 @@ REACHING = (
     "ssh -p {port} 127.0.0.1 true",
     "perl -MIO::Socket -e 'IO::Socket::INET->new(\"127.0.0.1:{port}\") or die'",
 )  # fmt: skip
+# What is shared by all programs: folders, another process, sockets without a file.
+SHARED = (
+    "touch /tmp/{mark}", "touch /var/tmp/{mark}", "touch /dev/shm/{mark}", "mkdir /run/{mark}",
+    "kill -9 {victim}", "renice -n 19 -p {victim}", "prlimit --pid {victim} --nofile=1:1",
+    "python3 -c \"import os; os.kill({victim}, 9)\"", "taskset -p 1 {victim}",
+    "python3 -c \"import socket as s; s.socket(s.AF_UNIX).connect('\\0{mark}')\"",
+    "python3 -c \"import socket as s; s.socket(2, 2).sendto(b'x', ('127.0.0.1', {udp}))\"",
+    "bash -c 'echo x > /dev/udp/127.0.0.1/{udp}'",
+    "python3 -c \"import socket as s; a, b = s.socketpair(1, 2); a.sendto(b'x', '{path}')\"",
+)  # fmt: skip
+FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 
 
-def harmful_lines(port: int, path: str) -> list[str]:
+def harmful_lines(**places: object) -> list[str]:
     """Return lines that would write, delete or connect; what they reach is a scratch project."""
     lines = [line.format(it=target) for line in HARM for target in TARGETS]
-    lines += [*GIT, *(line.format(port=port, path=path) for line in REACHING)]
+    lines += [*GIT, *(line.format(**places) for line in (*REACHING, *SHARED))]
     # Each of these proves that it ran something by making a file, which is made in the project here.
     for entry in read(CORPUS):
         if not entry.is_harmless and "/tmp/pwned" in entry.command and len(entry.command) < 300:
@@ -90,6 +101,11 @@ def state_of(folder: Path) -> dict[str, object]:
     return found
 
 
+def facts_of(pid: int) -> tuple[object, ...]:
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    return limits, os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid)
+
+
 @walled
 @pytest.mark.spec("A13")
 @pytest.mark.timeout(600)
@@ -100,11 +116,23 @@ async def test_the_walls_hold_without_the_judge(
     home = tmp_path / "work" / "person"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
-        unix.bind(str(tmp_path / "work" / "docker.sock"))
-        unix.listen()
-        lines = harmful_lines(tcp.getsockname()[1], str(tmp_path / "work" / "docker.sock"))
+    mark = f"errands-alone-{os.getpid()}"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.socket(socket.AF_UNIX) as abstract,
+        subprocess.Popen(["sleep", "1000"]) as victim,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        unix.bind(path := str(tmp_path / "work" / "docker.sock"))
+        abstract.bind(f"\0{mark}")
+        for listener in (unix, abstract):
+            listener.listen()
+        ports = {"port": tcp.getsockname()[1], "udp": udp.getsockname()[1]}
+        lines = harmful_lines(path=path, mark=mark, victim=victim.pid, **ports)
         assert len(lines) >= 200
+        as_it_was = facts_of(victim.pid)
         before = state_of(tmp_path / "work")
         for start in range(0, len(lines), 40):
             drafts = [
@@ -121,10 +149,13 @@ async def test_the_walls_hold_without_the_judge(
             }
             assert changed == {}, [task.command for task in tasks]
             assert state_of(tmp_path / "work").keys() == before.keys(), [task.command for task in tasks]
-        for listener in (tcp, unix):
+        for listener in (tcp, unix, abstract, udp):
             listener.setblocking(False)
             with pytest.raises(BlockingIOError):
-                listener.accept()
+                listener.recv(1) if listener is udp else listener.accept()
+        assert (victim.poll(), facts_of(victim.pid)) == (None, as_it_was)
+        victim.kill()
+    assert [each for each in FOLDERS if os.path.lexists(f"{each}/{mark}")] == []
 
 
 async def test_without_walls_such_lines_do_change_something(
