@@ -114,6 +114,13 @@ def test_the_loop_in_codex_where_the_person_answers_its_dialog(codex: Screen, pe
     (task,) = [each for each in person.types("ls", "--json").objects if each["name"] == "later"]
     assert (task["state"], precious.exists()) == ("proposed", True)
 
+    # What is approved elsewhere needs no answer here any more.
+    codex.prompts(f"{calling('run', command='rm -v precious', name='elsewhere')}SAY it goes on")
+    codex.shows("2. approve once")
+    person.types("approve", "--wait", "elsewhere")
+    codex.shows("• it goes on")
+    assert not precious.exists()
+
     fork = calling("ask", prompt="RECALL it is answered", fork=True, name="copy")
     codex.prompts(f"{fork}{calling('wait', id='copy')}SAY forked")
     codex.shows("• forked")
