@@ -26,7 +26,8 @@ def flag_of(name: str) -> str:
     return option.flags[0] if option.flags else name
 
 
-def flags_of(option: TaskOption, kind: Kind = "shell") -> list[Option]:
+def flags_of(option: TaskOption, kind: Kind = "shell", *, start: bool = True) -> list[Option]:
+    """Return the flags of a task option; without `start` they change a task, and have no defaults."""
     if option.switches:
         return [Option(flags=(flag,), help=meaning) for flag, _, meaning in option.switches]
     default = (kind == "agent" and option.agent_default) or option.default or option.setting
@@ -38,7 +39,7 @@ def flags_of(option: TaskOption, kind: Kind = "shell") -> list[Option]:
             dest=option.name,
             choices=option.choices,
             repeat=option.repeats,
-            default_text=default,
+            default_text=default if start else "",
             completes=option.completes,
         )
     ]

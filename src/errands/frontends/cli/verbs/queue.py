@@ -277,7 +277,12 @@ VERBS = (
         "from now. Another agent brings its own model. A task that runs once cannot become a recurring one, "
         "and a schedule cannot become an event.",
         options=(
-            *[each for option in OPTIONS if option.name in EDITABLE for each in flags_of(option)],
+            *[
+                each
+                for option in OPTIONS
+                if option.name in EDITABLE
+                for each in flags_of(option, start=False)
+            ],
             YES,
             option("-q, --quiet", "print only the id"),
             JSON_TASKS,
