@@ -178,7 +178,7 @@ async def test_a_run_that_failed_at_a_wall_says_so_and_one_answer_runs_it_outsid
 async def test_what_did_not_fail_needs_no_answer(asking: TestEngine, project: Path) -> None:
     task = await asking.finished(("make",), cwd=str(project))
 
-    with pytest.raises(IllegalMove, match="nothing is asked"):
+    with pytest.raises(IllegalMove, match="no open question"):
         await asking.approve(task.id, by="ada", door="terminal")
     (project / "Makefile").write_text("all:\n\tfalse\n")
     failed = await asking.finished(("make",), cwd=str(project))
