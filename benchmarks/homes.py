@@ -25,22 +25,21 @@ for n in range({count}):
 """
 
 
-def carried_out(server: Server, count: int) -> float:
+def carried_out(server: Server, count: int, folder: Path) -> float:
     """Return how many `true` per second two hosts carry out for a home that submits them all at once."""
-    with tempfile.TemporaryDirectory() as folder:
-        fleet = TestFleet(Path(folder), server)
-        try:
-            laptop = fleet.add("laptop", "--slots", "0")
-            for n in range(HOSTS):
-                fleet.add(f"host{n}", "--label", "quick", "--slots", str(SLOTS))
-            with closing(open_engine(laptop.home)) as engine:
-                drafts = [Draft(command=("true",), name=f"n{n}", host="quick") for n in range(count)]
-                began = time.monotonic()
-                engine.submit_all(drafts)
-                eventually(lambda: engine.store.counts()["completed"] == count, "all to have ended")
-                return count / (time.monotonic() - began)
-        finally:
-            fleet.close()
+    fleet = TestFleet(folder, server)
+    try:
+        laptop = fleet.add("laptop", "--slots", "0")
+        for n in range(HOSTS):
+            fleet.add(f"host{n}", "--label", "quick", "--slots", str(SLOTS))
+        with closing(open_engine(laptop.home)) as engine:
+            drafts = [Draft(command=("true",), name=f"n{n}", host="quick") for n in range(count)]
+            began = time.monotonic()
+            engine.submit_all(drafts)
+            eventually(lambda: engine.store.counts()["completed"] == count, "all to have ended")
+            return count / (time.monotonic() - began)
+    finally:
+        fleet.close()
 
 
 def followed(server: Server, lines: int) -> list[float]:

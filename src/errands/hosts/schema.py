@@ -64,9 +64,7 @@ _UPGRADES: dict[int, str] = {
     end
     $$;
     """,
-    5: """
-    alter table fleet.runs alter body set storage external, set (toast_tuple_target = 128);
-    """,
+    5: "",  # a function of its own
 }
 _LOCK = 7203331
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from errands.engine.live.growth import marks
@@ -15,8 +17,10 @@ from errands.model.errors import FleetUnreachable, NotFound, StoreError
 from errands.model.record import fields
 from errands.model.text.json_text import plain_text
 from errands.ports.fleet import Taken
+from errands.ports.own_file import replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Protocol
 
     from errands.engine.engine import Engine
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
         async def __call__(self, directory: str, number: int, content: bytes, *, eof: bool) -> str: ...
 
 
+NOTES = "notes"
+MOST_NOTES = 8 << 20  # bytes of lines that are added before those that are over are left out
 _MOMENT = 0.05  # seconds until a run that is about to start is looked at again
 _LOG = logging.getLogger("errands.host")
 
@@ -111,39 +117,66 @@ class GuestInput:
 
 
 class GuestNotes:
-    """Files that say what this host has by its own account."""
+    """A file that says what this host has by its own account: runs, and the numbers of those that ended.
+
+    Lines are added, because a file for each run would cost more than all else that is done about a short one.
+    """
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        os.makedirs(home.guests, 0o700, exist_ok=True)
+        self._path = f"{home.guests}/{NOTES}"
+        self._noted: dict[int, bytes] = {}
+        self._size = math.inf  # as if there was much to leave out, because its last line may be cut off
+        with suppress(FileNotFoundError), open(self._path, "rb") as file:
+            for line in file:
+                self._read(line)
 
-    def write(self, taken: Taken) -> None:
-        path = self._path(taken.number)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            file.write(plain_text({name: getattr(taken, name) for name in fields(taken)}))
-        os.replace(f"{path}.new", path)
+    def read(self) -> list[Taken]:
+        return [Taken(**json.loads(line)) for line in self._noted.values()]
+
+    def write(self, several: Sequence[Taken]) -> None:
+        lines = [plain_text({name: getattr(each, name) for name in fields(each)}) for each in several]
+        new = {each.number: f"{line}\n".encode() for each, line in zip(several, lines, strict=True)}
+        self._noted |= new
+        self._add(b"".join(new.values()))
 
     def write_event(self, taken: Taken) -> None:
         """Keep the payload of the event that led to a run, if one did."""
         if "event" in taken.body:
             event_payload.keep(self._event_path(taken.number), taken.body["event"])
 
-    def read(self) -> list[Taken]:
-        found = []
-        for name in filter(str.isdecimal, os.listdir(self._home.guests)):
-            with open(self._path(int(name)), encoding="utf-8") as file:
-                found.append(Taken(**json.load(file)))
-        return found
-
     def forget(self, number: int) -> None:
-        for path in (self._path(number), self._event_path(number)):
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                pass
+        if self._noted.pop(number, None) is not None:
+            self._add(b"%d\n" % number)
+        with suppress(FileNotFoundError):
+            os.unlink(self._event_path(number))
 
-    def _path(self, number: int) -> str:
-        return f"{self._home.guests}/{number}"
+    def _read(self, line: bytes) -> None:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            _LOG.error("a note about a run of the fleet was cut off, and is left out")
+            return
+        if isinstance(said, int):
+            self._noted.pop(said, None)
+        else:
+            self._noted[said["number"]] = line
+
+    def _add(self, lines: bytes) -> None:
+        if not self._noted or self._size > MOST_NOTES:
+            return self._write_anew()
+        with open(self._path, "ab", buffering=0) as file:
+            file.write(lines)
+        self._size += len(lines)
+
+    def _write_anew(self) -> None:
+        """Leave out what is over."""
+        content = b"".join(self._noted.values())
+        if content:
+            replace_file(self._path, content)
+        else:
+            os.unlink(self._path)
+        self._size = len(content)
 
     def _event_path(self, number: int) -> str:
         return event_payload.guest_file(self._home, number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING
 
 from errands.engine.approval.approve import refuse_inside_a_run
@@ -64,6 +65,7 @@ class HostSide:
         self._guests: dict[int, Guest] = {}
         self._running: dict[str, int] = {}  # runs here by id, and their attempts
         self.epoch = 0
+        os.makedirs(engine.home.guests, 0o700, exist_ok=True)
         self._notes = GuestNotes(engine.home)
 
     @property
@@ -207,9 +209,10 @@ class HostSide:
             self._notes.forget(taken.number)
 
     def _begin(self, guests: Sequence[Guest]) -> None:
-        for guest in guests:
-            self._guests[guest.number] = guest
-            self._notes.write(guest.taken)
+        if not guests:
+            return
+        self._guests.update((guest.number, guest) for guest in guests)
+        self._notes.write([guest.taken for guest in guests])
         ready = [guest for guest in guests if not guest.needs_steps]
         alone = [guest for guest in ready if guest.body.get("resume") or guest.steps]
         together = [guest for guest in ready if guest not in alone]

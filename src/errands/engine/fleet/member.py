@@ -7,6 +7,7 @@ import socket
 from contextlib import asynccontextmanager
 
 from errands.engine.fleet.far_task import state_of
+from errands.engine.fleet.guest import GuestNotes
 from errands.engine.fleet.placed_run import LANE
 from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
 from errands.model.options.draft import HERE
@@ -86,8 +87,7 @@ async def leave(engine: Engine, open_fleet: OpenFleet, *, is_forced: bool) -> st
     """Forget the fleet, and give up this host's place in it; return its name."""
     me = require(engine.home)
     placed = sum(1 for task, _ in engine.running() if task.host)
-    noted = os.listdir(engine.home.guests) if os.path.isdir(engine.home.guests) else []
-    guests = sum(map(str.isdecimal, noted))
+    guests = len(GuestNotes(engine.home).read())
     if (placed or guests) and not is_forced:
         runs = [
             *([f"other hosts run {plural(placed, 'task')} of this home"] if placed else []),

@@ -72,8 +72,6 @@ create table fleet.runs (
     check ((state = 'taken') <= (host is not null and epoch is not null)),
     check ((state = 'ended') = (outcome is not null))
 );
--- A row is written anew five times in the life of its run, and its body never changes: it is kept aside.
-alter table fleet.runs alter body set storage external, set (toast_tuple_target = 128);
 create index queued_runs on fleet.runs (selector, lane, priority, place) where state = 'queued';
 create index offered_runs on fleet.runs (selector) where state = 'offered';
 create index taken_runs on fleet.runs (host) where state = 'taken';
