@@ -118,7 +118,7 @@ async def _alone(server: Server, samples: int, jobs: int, backlog: int) -> list[
 def _commands(server: Server, count: int, rounds: int) -> Figure:
     """Compare whole tasks, whose log and result are kept, with workers that start the same program."""
     ours, theirs = [], []
-    # Removed at the end: each file that is new makes ext4 look at all that were removed in the last minutes.
+    # Removed at the end, because ext4 passes over what was removed lately whenever it creates a file.
     with tempfile.TemporaryDirectory() as folder:
         for n in range(rounds):
             own = Path(folder, str(n))

@@ -16,6 +16,7 @@ from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.fleet import host_side
 from errands.engine.fleet.host_side import HostSide
 from errands.engine.fleet.placed_run import LANE
+from errands.model.ending import OUT_OF_TOUCH
 from errands.model.limits import LIMITS, Limits
 from errands.ports.fleet import HostFacts, Placed, PlacedView, Stop, Taken
 from errands.ports.fleet.input import Input
@@ -290,6 +291,23 @@ async def test_a_host_that_is_given_up_while_it_sends_output_goes_on(
 
     assert host.side.count == 0
     assert os.listdir(host.engine.engine.home.guests) == []
+
+
+@pytest.mark.parametrize("has_started", [True, False])
+async def test_a_run_that_was_given_up_is_not_cancelled_if_the_fleet_forgets_that(
+    host: Host, has_started: bool
+) -> None:
+    if not has_started:
+        host.engine.engine.queue.set_lane(LANE, 0)
+    number = await host.offer("exec sleep 1000")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: bool(host.engine.engine.running()) == has_started)
+    await host.side.end_all()
+
+    await host.new_side().find_again()
+
+    assert (await host.outcome(number))["lost"] == OUT_OF_TOUCH
 
 
 @pytest.mark.spec("L24")

@@ -42,6 +42,16 @@ BREAKAGES = [
     ),
     Breakage(
         "X12",
+        "a run that the fleet gave up, and forgot about, was cancelled",
+        file="engine/fleet/host_side.py",
+        old='        if run.state == "cancelled" and GIVEN_UP in',
+        new='        if run.state == "never" and GIVEN_UP in',
+        test="engine/fleet/test_host_side.py::"
+        "test_a_run_that_was_given_up_is_not_cancelled_if_the_fleet_forgets_that",
+        fails_with="KeyError",
+    ),
+    Breakage(
+        "X12",
         "a run of another home has no fuse",
         file="engine/daemon/launch.py",
         old="        if is_guest:\n            launch = evolve(launch, fuse=self._home.fuse)\n",
