@@ -118,7 +118,7 @@ async def _alone(server: Server, samples: int, jobs: int, backlog: int) -> list[
 def _commands(server: Server, count: int, rounds: int) -> Figure:
     """Compare whole tasks, whose log and result are kept, with workers that start the same program."""
     ours, theirs = [], []
-    # Removed at the end, because ext4 passes over what was removed lately whenever it creates a file.
+    # Removed at the end: here each round took longer than the one before when that had just been removed.
     with tempfile.TemporaryDirectory() as folder:
         for n in range(rounds):
             own = Path(folder, str(n))
