@@ -79,6 +79,22 @@ async def test_tests_builds_scripts_and_loops_work_inside(asking: TestEngine, pr
 
 
 @walled
+@pytest.mark.spec("A2", "X7")
+async def test_a_program_that_is_not_there_is_named_as_it_is_without_walls(
+    asking: TestEngine, project: Path
+) -> None:
+    (project / "plain.sh").write_text("echo hello\n")
+    for program, said in (
+        ("./tset.sh", "no such program: ./tset.sh"),
+        ("./plain.sh", "not executable: ./plain.sh"),
+        ("run-of-nowhere", "command not found: run-of-nowhere"),
+    ):
+        task = await asking.finished((program,), cwd=str(project))
+
+        assert (task.verdict, task.latest.error) == ("contained", said)
+
+
+@walled
 @pytest.mark.spec("A2")
 async def test_what_needs_more_still_waits(asking: TestEngine, project: Path) -> None:
     for line in ("rm -rf made", "curl http://127.0.0.1", "echo x > ../outside", "git commit -m x"):

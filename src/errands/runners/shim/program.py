@@ -50,6 +50,15 @@ def with_nice(nice: int, path: str, argv: list[str]) -> tuple[str, list[str]]:
     return resolve("nice", {}), ["nice", "-n", str(added), path, *argv[1:]]
 
 
+def require(name: str, env: Mapping[str, str]) -> None:
+    """Raise OSError, with the reason, if a program without a full path is not there or not executable."""
+    path = resolve(name, env)
+    if "/" in path and (path.startswith("/") or os.access(path, os.X_OK)):
+        return
+    number = errno.EACCES if "/" in path and os.path.exists(path) else errno.ENOENT
+    raise OSError(number, explain_start(name, path, OSError(number, os.strerror(number))))
+
+
 def explain_directory(cwd: str, error: OSError) -> str:
     """Return why a command cannot run in its directory."""
     match error.errno:

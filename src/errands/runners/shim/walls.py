@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from errands.ports.rundir import LOG
+from errands.runners.shim.program import require
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def enclosed(
     Mounts and variables go through a file: the command sees the words and the environment of bubblewrap,
     which is its first process, and variables such as LD_PRELOAD must not reach bubblewrap itself.
     """
+    require(argv[0], env)  # bubblewrap would end with a message and an exit code of its own
     seccomp = _filed(walls["seccomp"])
     try:
         words = [*_still_there(walls["words"]), "--seccomp", str(seccomp)]
