@@ -61,7 +61,7 @@ async def test_an_option_that_a_resume_would_ignore_is_refused(engine: TestEngin
 
 @pytest.mark.spec("R5")
 async def test_a_model_or_a_tool_that_the_offline_agent_lacks_is_refused(engine: TestEngine) -> None:
-    with pytest.raises(BadValue, match="without the model 'm'; leave it out, or ask an agent that has"):
+    with pytest.raises(BadValue, match="cannot use the model 'm'; leave it out, or ask an agent that has"):
         await engine.ask("hello", model="m")
     with pytest.raises(BadValue, match="its one tool is `command`, not 'read_file'"):
         await engine.ask("hello", tools=("command", "read_file"))

@@ -69,7 +69,7 @@ async def test_a_retry_does_not_wait_longer_when_the_clock_is_set_back(
         task = await engine.submit(f"echo x >> {witness}; test $(wc -l < {witness}) = 2", retries=1)
         await until(lambda: engine.engine.get(task.id).latest.number == 2)
         clock.turn(-HOUR)
-        await engine.finished("true")
+        await until(lambda: engine.engine.get(task.id).latest.created_at == clock.now())
         assert (await engine.get(task.id)).state == "pending"
         clock.turn(timedelta(minutes=1))
 
