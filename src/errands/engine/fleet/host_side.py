@@ -329,12 +329,10 @@ class HostSide:
 
     def _outcome(self, view: View) -> dict[str, object]:
         run = view.latest
-        if run.state == "cancelled" and GIVEN_UP in (
-            self._engine.store.run(run.id).stop_by or run.error or ""
-        ):
-            return {
-                "lost": OUT_OF_TOUCH
-            }  # if it has to be said, then the fleet has lost the commits about that
+        ended_by = self._engine.store.run(run.id).stop_by or run.error or ""
+        if run.state == "cancelled" and GIVEN_UP in ended_by:
+            # The fleet asks only if it has lost the commits about that.
+            return {"lost": OUT_OF_TOUCH}
         facts: Mapping[str, object] = self._exit_facts(self._engine.home.run(run.id), run.attempt)
         if facts.get("stop") == "fuse":
             return {"lost": OUT_OF_TOUCH}
