@@ -14,6 +14,7 @@ from collections import Counter
 from contextlib import suppress
 
 from errands.ports.rundir import record_lines
+from errands.runners.system.linux import CLOCK_STEP
 from tests.chaos import history, kill_points
 from tests.chaos.daemons import Daemons
 from tests.chaos.decoys import Decoys
@@ -223,6 +224,7 @@ class Nemesis:
             send_signal(pid, signal.SIGKILL)
         self._kill("daemon", daemon)
         wait_until(lambda: not self._are_there(victims), within=DEAD_WITHIN)
+        time.sleep(3 * CLOCK_STEP)  # no system gives out a pid again within the resolution of start times
         for pid in victims[:3]:
             self.counts["reused pids"] += self._decoys.start_as(pid)
         self.daemons.begin(index + 1, kind=fault.then, wait=True)
