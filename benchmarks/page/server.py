@@ -17,8 +17,8 @@ class Server:
         self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.pid = self._process.pid
-        self.url = self._process.stdout.readline().strip()
         code = self._process.stdout.readline().strip().partition("#code=")[2]
+        self.url = self._process.stdout.readline().strip().removeprefix("from then on: ")
         self.address = urlsplit(self.url).netloc
         line = http.client.HTTPConnection(self.address, timeout=60)
         line.request("POST", "/api/sign-in", json.dumps({"code": code}), {"Content-Type": "application/json"})
