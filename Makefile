@@ -32,6 +32,7 @@ fleet: $(VENV) ## Start PostgreSQL and three hosts, run something on each, kill 
 test: $(VENV) ## Run the tests of our own code, a round of chaos included; those below need more time or other programs
 	-@tools/apt bubblewrap
 	-@tools/apt strace
+	-@tools/apt gawk original-awk
 	@rm -f .pytest_cache/v/cache/lastfailed
 	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) -m 'not postgres' \
 	$(addprefix --ignore=,tests/browser tests/clients tests/long)
