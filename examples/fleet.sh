@@ -35,19 +35,22 @@ export HOME="$base" XDG_CONFIG_HOME="$base/config" FLEET_URL="postgresql://postg
 mkdir -p "$base/config/errands"
 printf '[schedules]\nbackoff = "1s"\n' >"$base/config/errands/config.toml" # between a failure and the next attempt
 
+bold='' plain=''
+[ ! -t 1 ] || bold=$'\033[1m' plain=$'\033[0m'
+
 # on HOST VERB ...: a command of one of the three homes
 on() { ERRANDS_HOME="$base/$1" "$errands" "${@:2}"; }
 show() {
     local word
-    printf '\n\033[1m[%s] $ errands' "$1"
+    printf '\n%s[%s] $ errands' "$bold" "$1"
     for word in "${@:2}"; do
         case $word in *[!a-zA-Z0-9_:./=-]*) word=${word@Q} ;; esac
         printf ' %s' "$word"
     done
-    printf '\033[0m\n'
+    printf '%s\n' "$plain"
     on "$@"
 }
-say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
+say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
 sql() { psql -q -d "$FLEET_URL" -c "$1"; }
 
 clean_up() {
