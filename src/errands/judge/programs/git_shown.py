@@ -7,17 +7,21 @@ import re
 from errands.judge.programs.entry import ask, ask_each
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, seeks_secrets
+from errands.judge.programs.ordinary import is_ordinary
 from errands.judge.programs.places import (
+    AMONG,
     is_only_possible,
     may_name_secret,
     objection_to_place,
     objection_to_recursion,
 )
-from errands.judge.programs.search import copies_all, hunts_keys, seeks_everywhere
+from errands.judge.programs.search import about_files, copies_all, hunts_keys, seeks_everywhere
 from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from errands.judge.programs.entry import Check, Reasons, Usage
     from errands.judge.workspace import Workspace
 
@@ -28,6 +32,7 @@ _UNTRACKED = re.compile(r"(.*\.\.)?(refs/)?stash\b.*\^(-?0*3|@)")
 # A stash, whose history has those files, and the newest commit with some words, which they may be.
 _STASH = re.compile(r"(.*\.\.)?(refs/)?stash($|[@^~:]|\.\.)")
 _SOUGHT = re.compile(r":/[^!]")
+_RANGE = re.compile(r"\.\.|@\{")
 _BRANCHES = ("heads/", "tags/", "remotes/")
 _WALKS = frozenset(("git log", "git whatchanged", "git range-diff"))
 # Options of `git log` with which it shows what changed in files.
@@ -36,12 +41,8 @@ _PATCHES = """
 --binary --word-diff --word-diff-regex --color-words --check -L
 """.split()
 # What `git stash show` may be told about such files without showing their content.
-_NO_CONTENT = frozenset(
-    """
-    -u --include-untracked --only-untracked --stat --numstat --shortstat --name-only --name-status --summary
-    --compact-summary --color --no-color
-    """.split()
-)
+_NUMBERS = "--stat --numstat --shortstat --name-only --name-status --summary --compact-summary".split()
+_NO_CONTENT = frozenset((*_NUMBERS, *"-u --include-untracked --only-untracked --color --no-color".split()))
 
 
 def shows(use: str, *, skip: int = 0) -> Check:
@@ -55,9 +56,32 @@ def shows(use: str, *, skip: int = 0) -> Check:
         found = [_objection_to_operand(word, use, workspace) for word in named]
         beginnings = [value for name, value in usage.options if name == "--relative"]
         found += [_objection_to_beginning(word or "./", workspace) for word in beginnings]
-        return ask_each(found, "secret") + _about_picked(usage) + _about_stashed(usage)
+        doubtful = _about_doubtful(named, workspace) if use == "READ" and _shows_lines(usage) else ()
+        return ask_each(found, "secret") + _about_picked(usage) + _about_stashed(usage) + doubtful
 
     return check
+
+
+def _shows_lines(usage: Usage) -> bool:
+    """Return whether lines of files are shown, and not only their names or numbers about them."""
+    if usage.name == "git cat-file":
+        return usage.has("-p")
+    if usage.has(*_PATCHES) or usage.name == "git blame":
+        return True
+    return usage.name not in ("git log", "git reflog") and not usage.has(*_NUMBERS, "--no-patch", "--quiet")
+
+
+def _about_doubtful(named: Iterable[str], workspace: Workspace) -> Reasons:
+    """Object to files whose names do not say that they hold code, texts or plain data."""
+    found = []
+    for word in named:
+        path = _MAGIC.sub("", word)
+        path = path.partition(":")[2] if path == word and ":" in word else path
+        # Without a colon, what has no ending is rather a branch than a file.
+        is_file = path != word or ("." in word.rpartition("/")[2].strip(".") and not _RANGE.search(word))
+        if is_file and path[:1] not in ("!", "^", "/") and not is_wild(path):
+            found.append(None if is_ordinary(path, workspace) else f"shows {word}, {AMONG}")
+    return ask_each(found, "settings")
 
 
 def _about_stashed(usage: Usage) -> Reasons:
@@ -159,4 +183,6 @@ def searches(usage: Usage, workspace: Workspace) -> Reasons:
     sought = seeks_everywhere(usage, [word for word in usage.operands[skip:] if word != "--"], workspace)
     # Without a path it searches the current directory, which no operand names.
     here = ask_each([objection_to_place(".", "SEARCH", workspace)], "secret")
-    return everything or hunts_keys(usage) or here or shows("SEARCH", skip=skip)(usage, workspace) or sought
+    shown = about_files(usage, [word for word in usage.operands[skip:] if "." in word.strip("./")], workspace)
+    secret = everything or hunts_keys(usage) or here or shows("SEARCH", skip=skip)(usage, workspace)
+    return secret or sought or shown

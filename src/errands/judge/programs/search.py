@@ -68,7 +68,7 @@ _WIDEST = 20  # lines of context that still show a place and not a file
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     if not (usage.has("-r", "--recursive", *_FOLLOWS) or "recurse" in usage.values("-d", "--directories")):
-        return hunts_keys(usage) or _about_files(usage, _files(usage, _PATTERNS), workspace)
+        return hunts_keys(usage) or about_files(usage, _files(usage, _PATTERNS), workspace)
     chosen = usage.values("--include")
     places = _files(usage, _PATTERNS)
     everything = () if _are_narrow(chosen) else copies_all(usage)
@@ -92,12 +92,12 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     hidden = copies_all(usage) if is_open or not chosen else ()
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     sought = () if chosen else seeks_everywhere(usage, places, workspace)
-    shown = _about_files(usage, places, workspace) if _are_files(places, workspace) else ()
+    shown = about_files(usage, places, workspace) if _are_files(places, workspace) else ()
     objections = secret or hunts_keys(usage) or hidden or followed or shown
     return objections or _everything_below(places, workspace) or sought
 
 
-def _about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Reasons:
+def about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Reasons:
     """Object to a search that shows all of some files, or looks for secrets in them."""
     copied = copies_all(usage) if files else ()
     if copied and _has_open_glob(usage):

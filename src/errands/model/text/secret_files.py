@@ -107,8 +107,8 @@ hex.config jupyter_*config.json profiles.yml clearml.conf ansible-vault* ntds.di
 cloudflare.ini digitalocean.ini acme.json settings-security.xml configuration.php wp-config* database.*.y*ml
 database-*.y*ml *.secret.* parameters.y*ml config.kube linode-cli htdigest password.md passwords.md
 password.lst metabase.db* *.env.y*ml *.env.json .gitlab-ci-local-variables.yml *-shadow *_shadow
-.sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json mailpass
-.ovh.conf .civo.json .vultr-cli.yaml wg?.conf clouds.yaml *openrc *openrc.sh ngrok.yml
+.sftpconfig.json .remote-sync.json consolehost_history.txt .tokens.* .secret_key* sftp-config*.json
+mailpass .aider.* .ovh.conf .civo.json .vultr-cli.yaml wg?.conf clouds.yaml *openrc *openrc.sh ngrok.yml
 *_history.txt *_token.json client?secret*.json clientsecret*.json *oauth?client*.json database_url
 database_url.* connection?string connection?string.txt connectionstring connectionstring.txt sops?age.txt
 age.txt dotenv.txt .token_seed webhook_url webhook?url.txt cookie-jar cookie_jar bitwarden*.json
