@@ -25,7 +25,7 @@ from errands.judge.programs.needs import (
     needs_network,
 )
 from errands.judge.shell.grammar import LONGEST
-from errands.judge.shell.payload import without_pattern, without_payload
+from errands.judge.shell.payload import without_pattern, without_payload, without_tests
 from errands.judge.shell.scripts import RUNNING, is_interpreter, names_program, run_by
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
@@ -182,7 +182,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return True
     return reads_outside(words, workspace) or any(
         _names_place(word, workspace)
-        for word in told
+        for word in without_tests((name, *told))[1:]
         if _SEPARATORS.search(word) and (name not in _SAYING or _SUBSTITUTED.search(word))
     )
 
@@ -202,7 +202,7 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether an operand of a command names a place that is not there in a sandbox."""
     name = posixpath.basename(words[0])
-    rest = words[1:]
+    rest = without_tests(words)[1:]
     if name in _SAYING:
         return False
     if words[:2] == ("git", "grep"):

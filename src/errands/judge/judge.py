@@ -15,7 +15,7 @@ from errands.judge.programs import reasons_for, reasons_for_pipe, reasons_for_re
 from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
-from errands.judge.shell.payload import without_pattern
+from errands.judge.shell.payload import without_chosen, without_pattern
 from errands.judge.shell.scripts import SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
@@ -363,7 +363,7 @@ class _Case:
         if not words or not self._looks or is_too_nested(words):
             self._needs_more |= bool(words) or not self._looks
             return
-        said = " ".join(without_pattern(tuple(word.text for word in words)))
+        said = " ".join(without_chosen(without_pattern(tuple(word.text for word in words))))
         self._needs_more = self._needs_more or self._is_too_much(said, workspace)
         if not words[0].literal:
             program = program_in(words[0].text)

@@ -26,7 +26,8 @@ _MOVING = regex(
 )
 # What stands in front of a file or a directory that a command makes.
 _MAKING = regex(
-    r"(?:(?<!<)>{1,2}\s*|\b(?:tee|mkdir|touch)\s+(?:-[ap]\s+)?|\s-o\s*|\s--out(?:put|file)?[=\s])[\"']?$"
+    r"(?:(?<!<)>{1,2}\s*|\b(?:tee|mkdir|touch)\s+(?:-[ap]\s+)?|\s-o\s*|\s--out(?:put|file)?[=\s]"
+    r"|\s--?[\w-]*(?:profile|xml|report|out|log)[\w-]*=)[\"']?$"
 )
 _AFTERWARDS = regex(r"[;&|\n]")
 # The sign that puts a command into the background, and not a part of `&&`, `2>&1` or `&>`.
@@ -49,6 +50,8 @@ _TIMED = regex(rf"(?x)(\btimeout\s+(?:-[sk]\s*\w+\s+)?\d+[sm]?\s+){_SERVING}")
 _STARTED = regex(
     rf"(?x)((?:^|[;&|\n(])\s*(?:nohup\s+)?(?:\w+=[\w./:-]*\s+)*){_SERVING}(?=(?:[^;&|\n()]|>&\d|&>)*{_BACKGROUND})"
 )
+# Where such a server writes what it says, which is not kept when nothing reads it.
+_LOGGED = regex(rf"(?:\d?>{{1,2}}|&>{{1,2}})\s*/tmp/\w[\w.-]*(?=(?:\s+2>&1)?\s*{_BACKGROUND})")
 # Requests to a server of the line, which print what it answers.
 _QUOTED = r"""(?:'[^']*'|"[^"$`\\]*")"""
 _OPTION = rf"""(?:-[sSfikvLIGqz]+|-qO-|-o\s*/dev/null|-X\s*[A-Z]+|--[a-z-]+
@@ -104,5 +107,5 @@ def _without_jobs(source: str) -> str:
 
     left = _KILL.sub(ended, source)
     if left != source:
-        left = _STARTED.sub(r"\1true", left)
+        left = _LOGGED.sub("", _STARTED.sub(r"\1true", left))
     return _REQUEST.sub("true", left)

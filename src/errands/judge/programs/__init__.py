@@ -169,7 +169,7 @@ def reasons_for_pipe(words: tuple[str, ...], source: tuple[str, ...], workspace:
 
 def is_secret(path: str, workspace: Workspace) -> bool:
     """Return whether a file holds secrets, and not only settings that may have some among them."""
-    return any(reason.kind != "settings" for reason in reasons_for_reading(path, workspace))
+    return any(reason.kind not in ("settings", "glob") for reason in reasons_for_reading(path, workspace))
 
 
 def _harm(words: tuple[str, ...]) -> Reason | None:

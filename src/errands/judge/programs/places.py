@@ -54,7 +54,9 @@ _ENDING = regex(r"(?:\[[^]]*\]|\?)?\*+(?:\.[\w*?]+)*$")
 _TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|properties|php)$|[^.*?\[]*\.\*$")
 # A pattern for many files, which was not written to find one that has secrets.
 _BROAD = regex(
-    r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+\.\*$|(?i:readme|licen[cs]e|changelog|(?:make|docker)file)\*$"
+    r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+(?:\.config)?\.\*$"
+    r"|(?i:readme|licen[cs]e|changelog|(?:make|docker|gem|pip)file|package|[tj]sconfig|requirements|pyproject|setup"
+    r"|(?:build|settings)\.gradle|\.(?:eslint|prettier|babel|stylelint|mocha|swc|nyc)rc|\.golangci)[\w.-]*\*(?:\.\w+)?$"
 )
 _MAY_MATCH = "which may match a file with secrets"
 AMONG = "which may have passwords among other things"

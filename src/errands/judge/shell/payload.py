@@ -33,6 +33,16 @@ _DOCUMENT = regex(
     (?:'(?P<single>\w+)'|"(?P<double>\w+)"|\\?(?P<plain>\w+))[^\n|;&`$()<]*(?P<then>(?:&&[^\n|;&`$()<]*)*)\n"""
 )
 _EXPANDED = regex(r"[`$]")
+# Which tests are run, behind an option and as a word of a command that runs tests.
+_TESTER = r"(?:pytest|unittest|jest|vitest|mocha|playwright|phpunit|pest|rspec|ctest|test(?:[:_-]\w+)*)"
+_CHOOSING = regex(r"-[kgteR]|--?run|--?grep|--filter|--tests|--only|--testNamePattern")
+_CHOSEN = regex(
+    rf"""(?x)((?:^|[\s;&|(`/]){_TESTER}\s(?:[^\n;&|`$()]*?\s)?
+    (?:{_CHOOSING.pattern})[\s=])
+    (?:'[^']*'|"[^"$`\\]*"|\w+(?=\s|$))"""
+)
+_TEST = regex(r"\w[\w .:|&()!^$*\[\]-]*")
+_TESTERS = regex(rf"(?:.*/)?{_TESTER}")
 _ARGUMENTS = r"\b(?:2>&1|[^\n;&|`$()])*"
 # Commands that run nothing of what was written; with any other, the text counts.
 _BESIDE = (
@@ -74,7 +84,7 @@ def without_payload(source: str) -> str:
         rest = source
     if not _CAPTURED.search(rest):
         rest = _PRINTED.sub(r"\1", rest)
-    return _REPLACEMENT.sub(r"\1", _SEARCH.sub(r"\1", rest))
+    return _CHOSEN.sub(r"\1", _REPLACEMENT.sub(r"\1", _SEARCH.sub(r"\1", rest)))
 
 
 def _is_tested(line: str, documents: str) -> bool:
@@ -95,6 +105,21 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
         if not words[at].startswith("-"):
             return words[:at] + words[at + 1 :]
     return words
+
+
+def without_tests(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a command without those that choose the tests it runs: `cargo test token`."""
+    if not any(map(_TESTERS.fullmatch, words[:4])):
+        return words
+    return (words[0], *(word for word in words[1:] if not _TEST.fullmatch(word)))
+
+
+def without_chosen(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a command without the options that choose the tests it runs: `pytest -k token`."""
+    if not any(map(_TESTERS.fullmatch, words[:4])):
+        return words
+    after = zip(("", *words), words, strict=False)
+    return tuple(each for name, each in after if not (_CHOOSING.fullmatch(name) and _TEST.fullmatch(each)))
 
 
 def _without_scripts(words: tuple[str, ...]) -> tuple[str, ...]:
