@@ -153,6 +153,32 @@ def test_a_person_approves_in_opencode_itself(session: Session, person: Person, 
     assert not victim.exists()
 
 
+@pytest.mark.spec("A8", "A10", "X17")
+def test_a_question_that_is_answered_elsewhere_leaves_the_screen_and_the_call_goes_on(
+    session: Session, person: Person, tmp_path: Path
+) -> None:
+    for each in ("first", "second"):
+        (tmp_path / each).touch()
+    # Both are asked at once: the second one stays.
+    both = [calling("background_shell", command=f"rm {tmp_path}/{each}") for each in ("first", "second")]
+    session.begins(both[0].replace("SAY done", both[1].replace("CALL", "AND", 1)))
+    waited_for(lambda: len(session.asks("/permission")) == 2)
+    (task,) = [
+        each["id"]
+        for each in person.types("ls", "--json", "--state", "proposed").objects
+        if each["command"].endswith("first")
+    ]
+
+    person.types("approve", "--wait", task)
+
+    waited_for(lambda: len(session.asks("/permission")) == 1)
+    assert (tmp_path / "second").exists()
+    session.answers(session.is_asked(), "reject")
+    waited_for(session.is_idle)
+    assert (tmp_path / "second").exists()
+    assert f"Task ID: {task}" in json.dumps(session.messages())
+
+
 @pytest.mark.spec("A5", "X18")
 def test_a_person_who_declines_says_why(session: Session, person: Person, tmp_path: Path) -> None:
     victim = tmp_path / "victim"

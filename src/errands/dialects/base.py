@@ -55,11 +55,13 @@ class BaseDialect:
             given = checked(tool.parameters, arguments)
         except BadValue as error:
             return self.refused(f"Invalid arguments for {name}: {line(str(error))}", arguments)
+        context = ToolContext(engine, caller)
         try:
-            reply: Reply = await getattr(self, name)(ToolContext(engine, caller), **given)
+            reply: Reply = await getattr(self, name)(context, **given)
         except Missing as error:
             return self.missing(error.shown)
         except Declined as error:
+            await context.tell(error.view)
             return self.declined(error.view, str(error))
         except ErrandsError as error:
             return self.refused(clip(visible(str(error)), LONGEST_REFUSAL), given)

@@ -212,6 +212,11 @@ class ToolContext:
                 await self.engine.acknowledge(awaited[view.id], reader=self.caller.door)
         return ended
 
+    async def tell(self, view: View) -> None:
+        """Note that the reply of this call tells the caller's session how a task ended."""
+        if self._is_notified(view):
+            await self.engine.acknowledge(view.latest.id, reader=self.caller.door)
+
     def _is_notified(self, view: View) -> bool:
         """Return whether the caller's session is told how the latest run of a task ends."""
         return view.owner == self.caller.session and view.latest.number > 0

@@ -98,14 +98,18 @@ def test_a_finished_task_is_reported_to_the_agent_once_with_the_next_message(per
 @pytest.mark.spec("X6", "N6")
 def test_a_result_is_shown_to_the_person_once_and_still_reported_to_the_agent(person: Person) -> None:
     name = name_in(plain(person, "SAY hello", agent="builtin"))
-    task = person.types("run", "-q", "--name", "seen", "true", ERRANDS_SESSION=name).out.strip()
+    task = person.types("run", "-q", "--name", "seen", "seq 300", ERRANDS_SESSION=name).out.strip()
     person.waits_until_reported(task, owner=name)
 
-    assert f"background: {task} ─" in plain(person, "/help", agent="builtin", chat=(name,))
+    shown = plain(person, "/help", agent="builtin", chat=(name,))
+    assert f"background: {task} ─" in shown
+    assert "> 300\n" in shown
+    assert "> 150\n" not in shown  # only the agent reads all of it
     assert f"background: {task} ─" not in plain(person, "/help", agent="builtin", chat=(name,))
     said = plain(person, "RECALL", agent="builtin", chat=(name,))
     assert f"background: {task} ─" not in said
     assert said.count("[notice ") == 1
+    assert "> 150\n" in said
 
 
 @pytest.mark.spec("X6", "N6")

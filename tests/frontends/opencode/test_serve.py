@@ -293,6 +293,33 @@ def test_only_a_person_s_answer_approves(person: Person, tmp_path: Path) -> None
     assert victim.exists()
 
 
+@pytest.mark.spec("A8", "A10", "X17")
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+def test_a_question_that_is_answered_elsewhere_is_withdrawn_and_the_call_goes_on(
+    person: Person, tmp_path: Path, answer: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.touch()
+    with plugged(person) as plugin:
+        plugin.begins("background_shell", command=f"rm {victim}")
+        question = plugin.reads("question")
+        (task,) = [each["id"] for each in person.types("ls", "--json", "--state", "proposed").objects]
+        person.types(answer, task)
+
+        assert plugin.reads("withdraw")["id"] == question["id"]
+        reply = plugin.reads("reply")
+        plugin.writes(type="answer", id=question["id"], answer="no")  # too late, and nobody asked
+
+        assert reply["tasks"] == [task]
+        assert reply["failed"] == (answer == "reject")
+        said = "did not start and will not" if answer == "reject" else "Background command launched."
+        assert said in reply["text"]
+        others = plugin.reads_at_once("background_list")  # it still listens
+        assert answer == "approve" or others == []  # the reply says no, and no report repeats it
+    person.types("wait", "-q", task, code=None)
+    assert person.sees(task)["state"] == ("rejected" if answer == "reject" else "completed")
+
+
 @pytest.mark.spec("A14")
 def test_of_the_two_yeses_in_opencode_always_reaches_as_far_as_possible(
     person: Person, tmp_path: Path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ from errands.model.notices.delivery import (
     title,
 )
 from errands.model.notices.notice import Address, parse_address
-from errands.model.notices.result import quoted, quoted_result, result
+from errands.model.notices.result import Hints, quoted, quoted_result, result
 from errands.model.text.answers import ANSWERS, Answer
 from tests.channels.deliveries import delivery, digest, notice, question
 
@@ -113,6 +115,22 @@ def test_a_long_output_is_told_by_its_beginning_its_end_and_where_to_read_the_re
     assert "> the first line\n" in said
     assert "\n> [... the whole output: errands logs pytest-222222 ...]\n" in said
     assert "\n> the last line\n" in said
+
+
+@pytest.mark.spec("N10")
+@pytest.mark.parametrize("facts", [{"answer": ""}, {"result": ""}, {"result": "", "result_end": "b\n" * 50}])
+def test_a_result_of_many_lines_is_told_by_as_many_as_its_reader_is_shown(facts: dict[str, str]) -> None:
+    counted = "\n".join(f"line {number}" for number in range(1, 21))
+    known: dict[str, Any] = {name: value or counted for name, value in facts.items()}
+    told = delivery(**known)
+
+    for lines in (8, 20):
+        said = text(told, 4000, Hints(lines=lines)).split("\n")[2:-1]
+        is_whole = lines == 20 and "result_end" not in facts
+        assert len(said) == lines + (not is_whole)
+        assert sum("[... the" in each for each in said) == (not is_whole)
+        assert said[0] == "> line 1"
+        assert "answer" in facts or said[-1] == ("> b" if "result_end" in facts else "> line 20")
 
 
 @given(st.integers(1, 300), st.integers(500, 8000))

@@ -130,9 +130,17 @@ BREAKAGES = [
         test="scenarios/test_egirl_dialect_standing.py::test_task_cancel_ends_a_schedule",
     ),
     Breakage(
+        "X17",
+        "a question in OpenCode stays, and the call with it, after it was answered elsewhere",
+        file="frontends/opencode/serve.py",
+        old='            self._send({"type": "withdraw", "id": number})\n',
+        new="",
+        test="frontends/opencode/test_serve.py::test_a_question_that_is_answered_elsewhere_is_withdrawn",
+    ),
+    Breakage(
         "X5",
         "a form stays, and the call with it, after its question was answered elsewhere",
-        file="frontends/mcp/elicitation.py",
+        file="engine/approval/answer_waiter.py",
         old="is not None and found.id == question.id:",
         new="is not None or not found:",
         test="frontends/mcp/test_answered_elsewhere.py",

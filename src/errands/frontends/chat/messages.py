@@ -22,7 +22,8 @@ from errands.model.notices.result import Hints
 from errands.text import Look, framed
 
 MAX_MESSAGE = 4000  # bytes
-HINTS = Hints(show="/show ID", logs="/logs ID", answer="y or n")
+MAX_LINES = 40  # of a result, so that the conversation stays in sight
+HINTS = Hints(show="/show ID", logs="/logs ID", answer="y or n", lines=MAX_LINES)
 POLL = 0.3  # seconds: the bell does not ring for a question, and a person waits for it
 MAX_WIDTH = 120  # columns of a frame
 MAX_MARKERS = 100  # chats; an older one shows again what its agent did not get

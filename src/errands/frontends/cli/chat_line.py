@@ -40,6 +40,7 @@ REFUSED = {
     "raw": "it could disturb the screen; use it in another terminal",
     "quiet": FOR_SCRIPTS,
 }
+STDIN = ", or - to read"  # how the help of an operand goes on that may come from standard input
 TAIL = 40  # lines of output, unless others are asked for
 VERBATIM = ("COMMAND", "PROMPT", "TEXT")  # operands that take the rest of the line
 
@@ -71,12 +72,12 @@ class ChatLine:
         return {name: adapted(load(name)) for name in VERBS}
 
     def knows(self, name: str) -> bool:
-        """Return whether this is another name of a verb; refuse a verb that does not work in a chat."""
+        """Return whether a verb is called so, or begins so; refuse one that does not work in a chat."""
         from errands.frontends.cli.other_tools import VERBS as MEANT
 
         if name in NAMES or name in MEANT or name in ALIASES:
             _verb(name)
-        return name in ALIASES
+        return name in ALIASES or name in FAMILIES
 
     def parse(self, line: str) -> Typed:
         """Read a line without its slash."""
@@ -162,6 +163,7 @@ def adapted(verb: Verb) -> Verb:
     flags = {flag: REFUSED.get(option.name, FOR_SCRIPTS) for option in refused for flag in option.flags}
     return evolve(
         verb,
+        operands=tuple(evolve(each, help=each.help.partition(STDIN)[0]) for each in verb.operands),
         options=tuple(option for option in verb.options if option not in refused),
         refused={**verb.refused, **flags},
         examples=tuple(

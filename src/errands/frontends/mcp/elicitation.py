@@ -16,8 +16,6 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
 from errands.engine.approval.answers import answers_to
 from errands.engine.approval.question_facts import facts_of, headline
-from errands.engine.bell_line import BellLine
-from errands.engine.waiting import LOOK
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.client import Client
 from errands.frontends.mcp.frontend import NAME, Frontend
@@ -46,14 +44,6 @@ def open_questions(frontend: Frontend, call: Call) -> list[Approval]:
     return [
         each for each in found if each is not None and each.id not in call.asked and _fits(frontend, each)
     ]
-
-
-async def is_over(frontend: Frontend, question: Approval) -> None:
-    """Wait until a question needs no answer any more: it has one, or its task is gone."""
-    engine = frontend.engine.engine
-    async with BellLine(engine, (question.task_id,)) as line:
-        while (found := engine.question(question.task_id)) is not None and found.id == question.id:
-            await line.news(LOOK)
 
 
 def _fits(frontend: Frontend, question: Approval) -> bool:

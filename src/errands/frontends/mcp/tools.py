@@ -31,6 +31,7 @@ from mcp_types import (
 )
 
 from errands.dialects.completion import is_notified
+from errands.engine.approval.answer_waiter import wait_for_answer
 from errands.frontends.mcp import elicitation
 from errands.frontends.mcp.call import Call, as_plain, from_plain, may_see
 from errands.frontends.mcp.calls import Calls
@@ -129,7 +130,7 @@ class Tools:
         asking = asyncio.ensure_future(
             ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
         )
-        elsewhere = asyncio.ensure_future(elicitation.is_over(self._frontend, question))
+        elsewhere = asyncio.ensure_future(wait_for_answer(self._frontend.engine.engine, question))
         try:
             first = asyncio.FIRST_COMPLETED
             await asyncio.wait({asking, elsewhere}, timeout=_ANSWERED_WITHIN, return_when=first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
@@ -9,6 +10,7 @@ from typing import Any, cast
 from errands.dialects.opencode import OpenCode
 from errands.dialects.tool_context import GENERAL
 from errands.engine.actor import actor, enclosing_run
+from errands.engine.approval.answer_waiter import wait_for_answer
 from errands.engine.approval.answers import answers_to
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
@@ -121,14 +123,27 @@ class Calls:
         return self._engine.engine.config.approval.yes and not enclosing_run()
 
     async def _asked(self, number: int, task_id: str) -> Reply | None:
-        """Ask about a proposed task; return a reply if the person said no."""
+        """Ask about a proposed task; return a reply if the person said no.
+
+        Once there is an answer from elsewhere, the question is withdrawn.
+        """
         engine = self._engine.engine
         (view,) = engine.summaries([task_id])
         question = view.question
         if question is None or len(view.command) > _LONGEST_COMMAND or "\n" in view.command:
             return None  # everything must be seen before it is approved: it is answered elsewhere
         *answers, _ = answers_to(engine, question)
-        said = await self._ask(number, _shown(view.command, question, answers))
+        asking = asyncio.ensure_future(self._ask(number, _shown(view.command, question, answers)))
+        elsewhere = asyncio.ensure_future(wait_for_answer(engine, question))
+        try:
+            await asyncio.wait({asking, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                return None
+            said = asking.result()
+        finally:
+            for each in (asking, elsewhere):
+                each.cancel()
+            await asyncio.gather(asking, elsewhere, return_exceptions=True)
         by = f"{actor(self._environ)} ({FRONTEND})"
         try:
             if said.get("answer") in ("yes", "always"):

@@ -7,6 +7,7 @@ what was launched keeps running.
     call       a tool call and its caller -> question, if approval is needed -> reply
     cancel     a call is no longer wanted; what it launched keeps running
     answer     what the person said to a question: yes, always, no, or none if no person was asked
+    withdraw ->  a question was answered elsewhere, and needs no answer here
     watch      a session is in use here: report the ends of its tasks
     prompt     may a prompt be sent to a session of ours? -> reply, with why not
     news ->    there is something to report to a session -> ready, when it is idle
@@ -81,8 +82,9 @@ class _Service:
                 self._in_flight[number] = self._begin(self._call(number, message))
             case {"type": "cancel", "id": int(number)} if number in self._in_flight:
                 self._in_flight[number].cancel()
-            case {"type": "answer", "id": int(number)} if number in self._answers:
-                self._answers.pop(number).set_result(message)
+            case {"type": "answer", "id": int(number)}:
+                if asked := self._answers.pop(number, None):  # else it was answered elsewhere before
+                    asked.set_result(message)
             case {"type": "watch", "session": str(session)}:
                 self._use(session)
             case {"type": "prompt", "id": int(number), "session": str(session)}:
@@ -101,7 +103,6 @@ class _Service:
             await self._carry_out(number, message)
         finally:
             del self._in_flight[number]
-            self._answers.pop(number, None)
 
     async def _carry_out(self, number: int, message: Mapping[str, Any]) -> None:
         self._use(message["caller"]["session"])
@@ -145,11 +146,17 @@ class _Service:
         keep(folder(self._engine.home.path), bridge)
 
     async def _ask(self, number: int, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Have a question asked in OpenCode; return what came back."""
+        """Have a question asked in OpenCode and return what came back; to cancel this withdraws it."""
         answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
         self._send({"type": "question", "id": number, **question})
-        return await answer
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._send({"type": "withdraw", "id": number})
+            raise
+        finally:
+            self._answers.pop(number, None)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

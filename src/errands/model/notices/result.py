@@ -22,11 +22,15 @@ FIRST = LONGEST // 4  # bytes of them for the beginning of an output
 
 @record
 class Hints:
-    """How the reader of a notice reaches the task `ID`; by default, a person in a shell."""
+    """How the reader of a notice reaches the task `ID`, and how many lines of its result are shown.
+
+    By default the reader is a person in a shell, and what has room is shown.
+    """
 
     show: str = "errands show ID"
     logs: str = "errands logs ID"
     answer: str = "errands approve ID or errands reject ID"
+    lines: int = LONGEST
 
 
 SHELL = Hints()
@@ -36,16 +40,19 @@ def result(facts: Mapping[str, Any], room: int, hints: Hints = SHELL) -> str:
     """Return the result in a notice's facts in at most that many bytes, or an empty text."""
     room, task = min(room, LONGEST), line(str(facts.get("task", "")))
     if answer := facts.get("answer"):
-        return _beginning(_clean(answer), room, f"[... the rest: {hints.show.replace('ID', task)}]")
+        rest = f"[... the rest: {hints.show.replace('ID', task)}]"
+        return _beginning(_clean(answer), room, hints.lines, rest)
     first, last = _clean(facts.get("result")), _clean(facts.get("result_end"))
     gap = f"[... the whole output: {hints.logs.replace('ID', task)} ...]"
-    if not last and len(first.encode()) <= room:
+    if not last and len(first.encode()) <= room and first.count("\n") < hints.lines:
         return first
     space = room - len(gap.encode()) - 2
     if space < 2:
         return cut(gap, room)
-    head = cut(first, space // 4)
-    tail = (last or first).encode()[-(space - len(head.encode())) :].decode("utf-8", "ignore")
+    above = hints.lines // 4
+    head = cut(_lines(first, slice(above)), space // 4)
+    below = _lines(last or first, slice(above - hints.lines, None)).encode()
+    tail = below[-(space - len(head.encode())) :].decode("utf-8", "ignore")
     return "\n".join(filter(None, (head.rstrip("\n"), gap, tail.lstrip("\n"))))
 
 
@@ -76,7 +83,12 @@ def _clean(words: object) -> str:
     return visible(str(words)).strip("\n") if words else ""
 
 
-def _beginning(words: str, room: int, rest: str) -> str:
-    if len(words.encode()) <= room:
+def _beginning(words: str, room: int, lines: int, rest: str) -> str:
+    first = _lines(words, slice(lines))
+    if first == words and len(words.encode()) <= room:
         return words
-    return cut(f"{cut(words, max(0, room - len(rest.encode()) - 1))}\n{rest}", room)
+    return cut(f"{cut(first, max(0, room - len(rest.encode()) - 1))}\n{rest}", room)
+
+
+def _lines(words: str, which: slice) -> str:
+    return "\n".join(words.split("\n")[which])

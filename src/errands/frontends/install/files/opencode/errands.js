@@ -68,7 +68,8 @@ class Shared {
   users = 0
   homes = new Map() // session -> the client of its directory, and its agent
   busy = new Map() // session -> those that wait until it is idle
-  asked = new Map() // call -> our question about it: { id, at }
+  asked = new Map() // call -> our question about it: { id, session, at }
+  withdrawn = new Set() // calls whose question was answered elsewhere
   replied = new Map() // question -> the answer to it: { reply, at }
   waiting = new Map() // request -> its promise
   count = 0
@@ -140,11 +141,11 @@ class Shared {
     this.write(message)
   }
 
-  request(directory, message, ask, abort) {
+  request(directory, message, { ask, withdraw, abort } = {}) {
     this.start(directory)
     const id = ++this.count
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject, ask })
+      this.waiting.set(id, { resolve, reject, ask, withdraw })
       this.write({ ...message, id })
       abort?.addEventListener("abort", () => {
         if (this.waiting.delete(id)) this.write({ type: "cancel", id })
@@ -162,6 +163,8 @@ class Shared {
     } else if (type === "question") {
       const said = (await this.waiting.get(id)?.ask(message)) ?? { answer: "none" }
       answer({ type: "answer", ...said })
+    } else if (type === "withdraw") {
+      this.waiting.get(id)?.withdraw()
     } else if (type === "news") {
       const ready = await this.ready(session).catch(() => false)
       answer(ready ? { type: "ready" } : { type: "delivered", delivered: false })
@@ -233,17 +236,28 @@ class Shared {
     await client.tui.showToast({ body: { title: "Errands", message, variant: "warning", duration: LONG } })
   }
 
-  see({ type, properties }) {
+  see({ type, properties }, client) {
     if (type === "session.idle") {
       for (const wake of this.busy.get(properties.sessionID) ?? []) wake()
       this.busy.delete(properties.sessionID)
       if (this.homes.has(properties.sessionID)) this.write({ type: "watch", session: properties.sessionID })
     } else if (type === "permission.asked" && properties.permission?.startsWith("errands: ") && properties.tool) {
-      this.asked.set(properties.tool.callID, { id: properties.id, at: Date.now() })
+      const { callID } = properties.tool
+      this.asked.set(callID, { id: properties.id, session: properties.sessionID, at: Date.now() })
+      if (this.withdrawn.has(callID)) this.withdraw(callID, client)
     } else if (type === "permission.replied") {
       const id = properties.requestID ?? properties.permissionID
       this.replied.set(id, { reply: properties.reply ?? properties.response, at: Date.now() })
     }
+  }
+
+  // Takes back a question that was answered elsewhere; a no would take all others of the session with it.
+  withdraw(callID, client) {
+    this.withdrawn.add(callID)
+    const asked = this.asked.get(callID)
+    if (!asked) return // OpenCode has not shown it yet
+    const path = { id: asked.session, permissionID: asked.id }
+    client.postSessionIdPermissionsPermissionId({ path, body: { response: "once" } }).catch(() => {})
   }
 
   // Asks the person in OpenCode. Only an answer that OpenCode's events show, and that took a person's time, counts:
@@ -262,6 +276,7 @@ class Shared {
     const replied = this.replied.get(asked?.id)
     this.asked.delete(ctx.callID)
     this.replied.delete(asked?.id)
+    if (this.withdrawn.delete(ctx.callID)) return { answer: "none" }
     if (!asked || !replied || replied.at - asked.at < LEAST) return { answer: "none" }
     const yes = { once: "yes", always: "always" }[replied.reply]
     if (passed && yes) return { answer: yes }
@@ -292,7 +307,8 @@ const server = async ({ client, directory }) => {
     }
     const message = { type: "call", tool: name, arguments: args, caller, asks: !IS_RUN }
     const ask = (question) => shared.ask(ctx, question)
-    const reply = await shared.request(directory, message, ask, ctx.abort)
+    const withdraw = () => shared.withdraw(ctx.callID, client)
+    const reply = await shared.request(directory, message, { ask, withdraw, abort: ctx.abort })
     if (reply.failed) throw new Error(reply.text)
     return { title: "", output: reply.text, metadata: { tasks: reply.tasks } }
   }
@@ -312,7 +328,7 @@ const server = async ({ client, directory }) => {
       if (TOOLS[toolID]) output.jsonSchema = TOOLS[toolID].parameters
     },
     event: async ({ event }) => {
-      shared.see(event)
+      shared.see(event, client)
       if (event.type === "permission.asked") shared.announce(client, event.properties).catch(() => {})
       if (event.type === "session.deleted")
         shared.tell(directory, { type: "deleted", session: event.properties.info?.id ?? event.properties.sessionID })
