@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine import async_engine, waiting
+from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
 from errands.model.errors import BadValue, NotFound
 from errands.model.options.draft import Draft
@@ -187,3 +189,20 @@ async def test_a_watcher_misses_no_change_made_before_its_subscription_is_confir
 
     async with asyncio.timeout(60):
         assert (await watcher).id == task.id
+
+
+def test_the_last_words_of_a_daemon_are_read_before_its_end(home: Home) -> None:
+    os.makedirs(home.path, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as daemon:
+        daemon.bind(home.bell)
+        daemon.listen()
+        client = BellClient(home.bell)
+        client.watch(["one"])
+        line, _ = daemon.accept()
+    line.send(b"changed one\n")
+    line.close()
+
+    assert client.read() == ["changed one"]
+    assert client.fileno() >= 0  # which is waited on
+    assert client.read() is None
+    assert client.fileno() < 0

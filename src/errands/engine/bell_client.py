@@ -87,7 +87,10 @@ class BellClient:
         return -1 if self._line is None else self._line.fileno()
 
     def read(self) -> list[str] | None:
-        """Return the lines that came, without waiting; None when the daemon is gone."""
+        """Return the lines that came, without waiting; None when the daemon is gone.
+
+        The last lines of a daemon come alone: callers wait on an open line, which the next call closes.
+        """
         if self._line is None:
             return None
         words: list[str] = []
@@ -95,15 +98,17 @@ class BellClient:
             while True:
                 said = self._line.recv(65536)
                 if not said:
-                    self.close()
-                    return words or None
+                    break
                 *lines, self._rest = (self._rest + said).split(b"\n")
                 words += [line.decode("ascii", "replace") for line in lines]
         except (BlockingIOError, InterruptedError):
             return words
         except OSError:
-            self.close()
-            return words or None
+            pass
+        if words:
+            return words
+        self.close()
+        return None
 
     def close(self) -> None:
         if self._line is not None:
