@@ -227,6 +227,11 @@ class Queue:
             )
         return found
 
+    def has_room(self, name: str) -> bool:
+        """Return whether a lane has a free slot."""
+        used, _ = self._store.lane_load().get(name, (0, 0))
+        return used < self._core.lane_widths().get(name, UNKNOWN_LANE)
+
     def set_lane(self, name: str, width: int | None, *, by: str | None = None) -> Lane:
         """Set how many tasks a lane runs at once, from now on; None: as the configuration says.
 

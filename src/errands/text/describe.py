@@ -197,8 +197,13 @@ def signal_name(number: int | None) -> str:
         return f"signal {number}"
 
 
-def waits_for(view: View, *, at: datetime, is_kept: bool = False) -> str:
-    """Return why a pending run has not started; if that is only its time, a kept text is empty."""
+def waits_for(
+    view: View, *, at: datetime, is_kept: bool = False, has_room: Callable[[str], bool] | None = None
+) -> str:
+    """Return why a pending run has not started; if that is only its time, a kept text is empty.
+
+    The reply to a command asks whether its lane `has_room`, and names the date of its start.
+    """
     if view.state == "proposed":
         reasons = view.question.reasons if view.question else ()
         return "waiting for approval" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
@@ -217,7 +222,8 @@ def waits_for(view: View, *, at: datetime, is_kept: bool = False) -> str:
             return "waiting for an event"
         return "no next run" if next_at is None else f"starts {until(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
-        return "" if is_kept else f"starts {upcoming(view.due_at - at)}"
+        when = "" if has_room is None else f" ({local(view.due_at)})"
+        return "" if is_kept else f"starts {upcoming(view.due_at - at)}{when}"
     others = (view.details or {}).get("waiting_for")
     if others:
         return f"waiting for {', '.join(others)}"
@@ -225,6 +231,8 @@ def waits_for(view: View, *, at: datetime, is_kept: bool = False) -> str:
         return f"waiting for {plural(view.waits, 'task')}"
     if view.host and view.latest.started_at is not None:
         return f"waiting for a host: {line(view.host)}"
+    if has_room is not None and has_room(view.lane):
+        return "it is about to start"
     return f"waiting for room in lane {view.lane}"
 
 

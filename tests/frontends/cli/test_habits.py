@@ -178,6 +178,7 @@ def test_aliases_are_verbs(person: Person) -> None:
     assert person.types("status", task_id).out.startswith(task_id)
     assert person.types("tail", task_id).out.split() == [str(n) for n in range(21, 31)]
     assert person.types("tail", "-n", "1", task_id).out == "30\n"
+    assert person.types("tail", "-2", task_id).out == "29\n30\n"
     assert len(person.types("follow", task_id).out.split()) == 30
     assert "already cancelled" not in person.types("kill", task_id, code=1).out
     assert person.types("rm", task_id).out == "cleared 1 task\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,15 +58,44 @@ def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
     edited = person.types("edit", "later", "--timeout", "1h", "echo new")
     assert edited.out.startswith(f"edited {task_id}: held until errands release {task_id}")
     assert "edit does not take --after" in person.types("edit", task_id, "--after", "x", code=2).err
-    assert "nothing to change" in person.types("edit", task_id, code=2).err
+    assert (
+        f"edit needs a change: errands edit {task_id} 'make test'"
+        in person.types("edit", task_id, code=2).err
+    )
 
     # A variable is added to those that the task has.
     person.types("edit", task_id, "--env", "SIZE=1")
     person.types("edit", task_id, "--env", "COLOUR=red", "echo new $SIZE $COLOUR")
 
-    person.types("release", task_id)
+    said = person.types("release", task_id).out
+    assert re.match(f"released {task_id}(: it is about to start|, )", said)  # its lane has room
     assert person.types("wait", task_id).code == 0
     assert person.types("logs", task_id).out == "new 1 red\n"
+
+
+@pytest.mark.spec("L28", "X7", "X21")
+def test_everything_of_yours_is_paused_at_once_and_continued(newcomer: Person) -> None:
+    assert "that could be paused" in newcomer.types("pause", "--all").err
+    assert "is paused or held" in newcomer.types("unpause", "--all").err
+    newcomer.types("lane", "shell", "1")
+    theirs = newcomer.types("run", "-q", "--lane", "local", COUNTING, ERRANDS_SESSION="claude:1").out.strip()
+    schedule = newcomer.starts("--every", "1h", "true")
+    running = newcomer.starts(COUNTING)
+    newcomer.waits_until(running, "state", "running")
+    pending = newcomer.starts("true")
+
+    # Nothing starts in the place of what is paused, so what is pending is held before that.
+    said = newcomer.types("pause", "-a").out.splitlines()
+    assert [each.partition(":")[0] for each in said] == [f"held {pending}", f"paused {running}"]
+    assert newcomer.sees(theirs)["paused_at"] is None
+    assert newcomer.sees(schedule)["state"] == "active"
+    assert "either --all, or ids" in newcomer.types("pause", "--all", running, code=2).err
+
+    newcomer.types("lane", "shell", "2")
+    said = newcomer.types("unpause", "--all").out.splitlines()
+    assert [each.split()[:2] for each in said] == [["continued", running], ["released", f"{pending}:"]]
+    assert newcomer.types("wait", pending).code == 0
+    newcomer.types("cancel", running, theirs)
 
 
 @pytest.mark.spec("L28", "X7")
@@ -74,7 +104,10 @@ def test_what_was_not_held_is_not_called_released(person: Person) -> None:
     running = person.starts("--stdin", "read line")
     person.waits_until(running, "state", "running")
 
-    assert person.types("release", later).out.startswith(f"{later} is not held: starts in ")
+    assert re.search(
+        rf"{later} is not held: starts in .* \(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\)",
+        person.types("release", later).out,
+    )
     assert person.types("release", running).out == f"{running} is not held; it is running\n"
     assert "place" not in person.types("show", later).out
     person.types("cancel", later, running)

@@ -53,7 +53,7 @@ VERBS = {
     "unhold": "release",
     "switch": "move",
     "reorder": "move",
-    "urgent": "move",
+    **dict.fromkeys(("urgent", "up", "first", "front"), "move"),
     "slots": "lane",
     "change": "edit",
     "update": "edit",
@@ -64,8 +64,10 @@ VERBS = {
     "end": "cancel",
     "terminate": "cancel",
     "stop-all": "cancel --all",
+    "pause-all": "pause --all",
+    "unpause-all": "unpause --all",
+    "resume-all": "unpause --all",
     "killall": "cancel --all",
-    "delete": "clear",
     "input": "send",
     "stdin": "send",
     "accept": "approve",
@@ -113,7 +115,9 @@ INSTEAD = {
     ),
     "reset": "errands cancel --all ends what you started, and errands clear --all removes what has ended",
     "format-status": "errands ls --json=id,state prints tasks for jq and other programs",
-    "remove": "errands cancel ID ends a task, and errands clear ID removes one that has ended",
+    **dict.fromkeys(
+        ("remove", "delete"), "errands cancel ID ends a task, and errands clear ID removes one that has ended"
+    ),
     "env": "errands edit ID --env NAME=VALUE sets a variable of a task that has not started",
     "priority": "errands edit ID --priority high changes it, and errands move ID starts a task next",
     "notify": "errands run --notify says which results are reported, --channel where, and errands notices "
@@ -135,6 +139,8 @@ INSTEAD = {
 OPTIONS = {
     "--label": "--name",
     "-l": "--name",
+    "-L": "--name",
+    "-n": "--name",
     "--title": "--name",
     "--delay": "--at +10m",
     "-d": "--at +10m",
@@ -263,17 +269,20 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(("-f", "--force"), "errands cancel ID ends a task first"),
     },
     "pause": {
-        **dict.fromkeys(("--all", "-a", "--group", "-g"), f"{_WHOLE_LANE}; what runs is paused by id"),
+        **dict.fromkeys(("--group", "-g", "--lane"), f"{_WHOLE_LANE}; --all pauses all of your tasks"),
         **dict.fromkeys(("--wait", "-w"), f"{_WHOLE_LANE}; what runs continues"),
     },
     "unpause": dict.fromkeys(
-        ("--all", "-a", "--group", "-g"), "give ids; errands lane shell default reopens a lane"
+        ("--group", "-g", "--lane"), "errands lane shell default reopens a lane; --all continues your tasks"
     ),
     "hold": {
         **dict.fromkeys(("--all", "-a", "--group", "-g"), _WHOLE_LANE),
         **dict.fromkeys(("--delay", "-d"), "errands edit ID --at +2h starts it later"),
     },
-    "release": dict.fromkeys(("--delay", "-d"), "errands edit ID --at +2h starts it later"),
+    "release": {
+        **dict.fromkeys(("--all", "-a"), "errands unpause --all continues and releases all of your tasks"),
+        **dict.fromkeys(("--delay", "-d"), "errands edit ID --at +2h starts it later"),
+    },
     "restart": {
         "--in-place": "it always runs the same task again, and keeps the earlier runs",
         **dict.fromkeys(("--edit", "-e"), _AS_IT_RAN),

@@ -7,7 +7,7 @@ from errands.frontends.cli.display.recurring import say_recurring, show_preview
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Usage, option
 from errands.model.notices.notice import CONDITIONS
 from errands.model.view import NOT_APPROVED, View
-from errands.text.describe import now, reporter, waits_for
+from errands.text.describe import reporter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,8 +105,10 @@ def _say_started(context: Context, view: View) -> None:
         case "pending":
             if view.waits:
                 view = context.engine.get(view.id)
+            from errands.frontends.cli.display.pending import why_pending
+
             reports = f"{_reports(context, view)}{_limit(view)}"
-            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {reports})"
+            said = f"queued {name}: {why_pending(context, view)}  (errands show {view.id}; {reports})"
         case "running":
             reports = f"{_reports(context, view)}{_limit(view)}"
             said = f"started {name}  (errands logs -f {view.id}; {reports})"

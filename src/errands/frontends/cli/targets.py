@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 MOST_COMPARED = 100  # tasks whose ids begin alike
 BATCH = option("--batch NAME", "all tasks of this batch", completes="batches")
-ALL = option("--all", "all tasks that you started and that run or wait, except recurring ones")
+ALL = option("-a, --all", "all tasks that you started and that run or wait, except recurring ones")
 
 
 def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str] | None = None) -> list[str]:
@@ -36,8 +36,8 @@ def chosen(context: Context, arguments: Arguments, complete: Callable[[str], str
 
 def all_live(context: Context, arguments: Arguments) -> list[str]:
     """Return the ids of the caller's tasks that run or wait, oldest first; recurring ones never end."""
-    if arguments.id or arguments.batch is not None:
-        raise Usage("give either --all, or ids and --batch")
+    if arguments.id or getattr(arguments, "batch", None) is not None:
+        raise Usage("give either --all, or ids")
     query = Query(states=OPEN, owner=context.session, with_commands=False)
     return [view.id for view in context.engine.list(query) if view.standing is None][::-1]
 

@@ -10,13 +10,14 @@ import os
 import sys
 
 from errands.frontends.cli.context import Context
+from errands.frontends.cli.display.pending import why_pending
 from errands.frontends.cli.live.follow import follow, wait_for
 from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, KeyPresses
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import Arguments
 from errands.model.run import task_of
 from errands.model.view import STILL_LIVE, View, exit_code
-from errands.text.describe import ending_line, now, waits_for
+from errands.text.describe import ending_line, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def attach(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
         is_later = view.due_at is not None or view.waits
         context.note(f"{'queued' if is_later else 'started'} {view.id}{keys}")
         if is_later:
-            context.note(waits_for(view, at=now()))
+            context.note(why_pending(context, view))
     if is_new:
         _feed(context, arguments, view)
     try:
@@ -171,7 +172,7 @@ def _next_attempt(context: Context, run_id: str, *, is_quiet: bool) -> str | Non
         return None
     is_pending = view.latest.number == number + 1 and view.latest.state == "pending"
     if not is_quiet:
-        context.note(waits_for(view, at=now()) if is_pending else "failed, trying again")
+        context.note(why_pending(context, view) if is_pending else "failed, trying again")
     return f"{task_id}.{number + 1}"
 
 

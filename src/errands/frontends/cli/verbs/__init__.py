@@ -140,9 +140,15 @@ def _aliased(name: str, rest: list[str]) -> tuple[str, list[str]]:
     verb, *added = ALIASES[name]
     if name == "status" and any(not word.startswith("-") for word in rest):
         return "show", rest
-    if name == "tail" and any(word.startswith(("-n", "--tail", "--offset")) for word in rest):
+    if name == "tail" and any(
+        word.startswith(("-n", "--tail", "--offset")) or _is_count(word) for word in rest
+    ):
         added = []
     return verb, [*added, *rest]
+
+
+def _is_count(word: str) -> bool:
+    return word.startswith("-") and word[1:].isdecimal()
 
 
 def _meaning(name: str) -> str:

@@ -55,7 +55,7 @@ VERBS = (
         "--state, --owner and --older skip live tasks.",
         options=(
             BATCH,
-            option("--all", "every ended task"),
+            option("-a, --all", "every ended task"),
             option("--failed", "every failed task, like --state failed"),
             option("--state STATE", "every ended task in this state", choices=(*ENDED, "done"), repeat=True),
             option("--owner SESSION", "every ended task of this session"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
+from errands.frontends.cli.display.pending import why_pending
 from errands.frontends.cli.live.follow import follow, show_from
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON_FIELDS, Arguments, Usage, Verb, operand, option, whole
@@ -50,7 +51,7 @@ def _logs(context: Context, arguments: Arguments, given: str) -> None:
             output.show(piece)
             offset = piece.next_offset
         if run.state == "pending":
-            context.note(f"{view.id} has not started: {waits_for(view, at=now())}")
+            context.note(f"{view.id} has not started: {why_pending(context, view)}")
         if arguments.follow:
             follow(context, run.id, output, offset=offset)
         elif arguments.tail is None:

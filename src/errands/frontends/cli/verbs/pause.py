@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from errands.frontends.cli.context import Context
+from errands.frontends.cli.display.pending import why_pending
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON_TASKS, Arguments, Verb, operand, option
 from errands.frontends.cli.reply import REPLY, check_reply, reply
-from errands.frontends.cli.targets import fitting_task, fleet_control, given_or_newest
+from errands.frontends.cli.targets import ALL, all_live, each_of, fitting_task, fleet_control, given_or_newest
 from errands.model.errors import UnknownTask
 from errands.model.states import LIVE
 from errands.model.view import View
-from errands.text.describe import now, waits_for
 
 
 def pause(context: Context, arguments: Arguments) -> int:
+    if arguments.all:
+        return _pause_all(context, arguments)
     try:
         ids = given_or_newest(context, arguments.id, LIVE, _can_pause, "running task that can be paused")
     except UnknownTask as error:
@@ -47,7 +49,26 @@ def _pause(context: Context, arguments: Arguments, ids: list[str]) -> int:
     return 0
 
 
+def _pause_all(context: Context, arguments: Arguments) -> int:
+    views = context.engine.summaries(all_live(context, arguments))
+    pending = [view.id for view in views if _can_hold(view)]
+    running = [view.id for view in views if _can_pause(view)]
+    for view in views:
+        if view.latest.state == "running" and view.agent is not None:
+            context.note(f"{view.id} continues: a running agent cannot be paused")
+    if not (pending or running):
+        context.note("no task of yours runs or waits that could be paused; schedules are paused by id")
+    # What is pending would start in the place of what is paused.
+    return each_of(context, [*pending, *running], lambda each: _pause(context, arguments, [each]))
+
+
 def unpause(context: Context, arguments: Arguments) -> int:
+    if arguments.all:
+        views = context.engine.summaries(all_live(context, arguments))
+        ids = [view.id for view in views if _is_paused(view)]
+        if not ids:
+            context.note("no task of yours is paused or held; schedules are continued by id")
+        return each_of(context, ids, lambda each: _unpause(context, arguments, [each]))
     try:
         ids = given_or_newest(context, arguments.id, (*LIVE, "paused"), _is_paused, "paused task")
     except UnknownTask as error:
@@ -71,7 +92,7 @@ def _unpause(context: Context, arguments: Arguments, ids: list[str]) -> int:
         elif before.latest.paused_at is None:
             context.say(f"{view.id} is not paused")
         elif before.is_held:
-            context.say(f"released {view.id}: {waits_for(context.engine.get(view.id), at=now())}")
+            context.say(f"released {view.id}: {why_pending(context, context.engine.get(view.id))}")
         else:
             settled(context, view)
             context.say(f"continued {view.id}  ({context.look.command('show')} {view.id})")
@@ -80,6 +101,10 @@ def _unpause(context: Context, arguments: Arguments, ids: list[str]) -> int:
 
 def _can_pause(view: View) -> bool:
     return view.latest.state == "running" and not view.is_paused and view.agent is None
+
+
+def _can_hold(view: View) -> bool:
+    return view.latest.state == "pending" and view.state != "proposed" and not view.is_held
 
 
 def _is_paused(view: View) -> bool:
@@ -143,11 +168,12 @@ VERBS = (
         "recurring task, the schedule is paused: its current run continues unless --run is given, and one "
         "that has not started is cancelled. A running agent cannot be paused, but the commands that it has "
         "started can. errands resume is something else: it sends an agent another prompt.",
-        options=(RUN, JSON_TASKS),
+        options=(ALL, RUN, JSON_TASKS),
         operands=(TASKS,),
         examples=(
             ("errands pause build-4k2", "let others have the machine for a while"),
             ("errands unpause build-4k2", "and continue"),
+            ("errands pause --all", "everything you started except schedules"),
         ),
     ),
     Verb(
@@ -156,8 +182,9 @@ VERBS = (
         run=unpause,
         starts=True,
         details="Without an id, continues the newest paused or held task that you started. A task "
-        "continues at once, even if its lane is full by now. The times of a schedule are counted from now.",
-        options=(RUN, JSON_TASKS),
+        "continues at once, even if its lane is full by now. With --all, what you held starts as well. "
+        "The times of a schedule are counted from now.",
+        options=(ALL, RUN, JSON_TASKS),
         operands=(TASKS,),
     ),
     Verb(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.context import Context
+from errands.frontends.cli.display.pending import why_pending
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import (
     JSON_FIELDS,
@@ -23,7 +24,7 @@ from errands.model.states import predicate
 from errands.model.text.sanitise import line
 from errands.model.view import NOT_APPROVED, View, plain_fields
 from errands.text import Cell, Column, plural, table
-from errands.text.describe import ago, now, waits_for
+from errands.text.describe import ago, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,10 +51,10 @@ def release(context: Context, arguments: Arguments) -> int:
         if arguments.json:
             context.print_view(view)
         elif not was_held:
-            context.say(f"{view.id} is not held{_what_now(view)}")
+            context.say(f"{view.id} is not held{_what_now(context, view)}")
         elif view.latest.state == "pending":
             # Read again, it knows which tasks it waits for.
-            context.say(f"released {view.id}: {waits_for(context.engine.get(view.id), at=now())}")
+            context.say(f"released {view.id}{_what_now(context, context.engine.get(view.id))}")
         else:
             context.say(f"released {view.id}, {view.state}  ({context.look.command('show')} {view.id})")
     return 0
@@ -78,6 +79,11 @@ def move(context: Context, arguments: Arguments) -> int:
 
 def edit(context: Context, arguments: Arguments) -> int:
     changes: dict[str, Any] = given_options(arguments)
+    if not (changes or arguments.command):
+        raise Usage(
+            f"edit needs a change: errands edit {arguments.id} 'make test' for another command, or an option "
+            "such as --priority high"
+        )
     for name, value in changes.items():
         value_of(BY_NAME[name], value, flag_of(name))  # with the names of the flags, before anything changes
     task_id = fitting_task(context, arguments.id, _can_edit)
@@ -109,14 +115,15 @@ def edit(context: Context, arguments: Arguments) -> int:
         say_recurring(context, view, "edited")
     else:
         view = context.engine.get(view.id)  # which tasks it waits for
-        context.say(f"edited {view.id}{_what_now(view)}  ({context.look.command('show')} {view.id})")
+        context.say(f"edited {view.id}{_what_now(context, view)}  ({context.look.command('show')} {view.id})")
     return 0
 
 
-def _what_now(view: View) -> str:
+def _what_now(context: Context, view: View) -> str:
     """Say what a task waits for, or its state."""
-    is_waiting = view.standing is None and view.latest.state == "pending"
-    return f": {waits_for(view, at=now())}" if is_waiting else f"; it {predicate(view.state)}"
+    if view.standing is None and view.latest.state == "pending":
+        return f": {why_pending(context, view)}"
+    return f"; it {predicate(view.state)}"
 
 
 NOT_STARTED = ("pending", "proposed")
