@@ -226,3 +226,13 @@ def test_nohup_writes_a_file_if_it_has_a_terminal(tmp_path: Path) -> None:
 
     assert (tmp_path / "nohup.out").exists()
     assert verdict("nohup pwd", tmp_path) == "contained"
+
+
+def test_a_home_that_is_not_ones_own_may_decide_what_even_a_version_does(tmp_path: Path) -> None:
+    (tmp_path / ".curlrc").write_text("stderr = pwned\n")
+
+    run("curl --version", tmp_path)
+
+    assert (tmp_path / "pwned").exists()
+    assert verdict("curl --version", tmp_path, home=str(tmp_path)) != "auto"
+    assert judge(("curl --version",), FakeWorkspace()).verdict == "auto"

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from errands.config import Config
+from errands.engine.approval.ruling import Judge
 from errands.judge.evidence import local_workspace
+from errands.judge.evidence.evidence import changes, refreshed
 from errands.judge.evidence.local_workspace import LocalWorkspace
 from errands.judge.judge import judge
+from errands.model.approval import read_evidence
+from errands.model.options.draft import Draft
 from tests.judge.evidence.test_repositories import Repository
 
 pytestmark = [pytest.mark.spec("A2", "A3")]
@@ -73,6 +78,76 @@ def test_a_program_of_the_repository_in_the_own_configuration_is_found(
 
     assert repository.runs_it("diff")
     assert any("diff.external" in danger for danger in repository.dangers())
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("packed-refs", "status"),
+        ("shallow", "log"),
+        ("info/grafts", "status"),
+        ("objects/info/alternates", "grep one"),
+        ("rebase-merge/head-name", "status"),
+        ("rebase-apply/head-name", "status"),
+        ("BISECT_LOG", "bisect log"),
+        ("worktrees/a/gitdir", "worktree list"),
+    ],
+)
+def test_a_link_in_a_repository_shows_no_file_from_elsewhere(
+    repository: Repository, name: str, line: str
+) -> None:
+    clean = repository.dangers()
+    secret = repository.path.parent / "netrc"
+    secret.write_text("machine example.com password hunter2\n")
+    link = repository.path / ".git" / name
+    link.parent.mkdir(exist_ok=True, parents=True)
+    link.symlink_to(secret)
+
+    done = subprocess.run(
+        ["git", *line.split()], cwd=repository.path, capture_output=True, text=True, check=False
+    )
+
+    assert clean == ()
+    assert "hunter2" in done.stdout + done.stderr
+    assert any(str(secret) in danger for danger in repository.dangers())
+
+
+def test_such_a_link_is_seen_when_it_was_made_after_the_verdict(repository: Repository) -> None:
+    ruling = Judge(Config()).rule(Draft(command="git status", cwd=str(repository.path)))
+    (repository.path / ".git/shallow").symlink_to("/etc/passwd")
+
+    assert ruling.judgement.verdict == "auto"
+    assert ruling.evidence is not None
+    evidence = read_evidence(ruling.evidence)
+    assert any("shallow" in change for change in changes(evidence, refreshed(evidence, str(repository.path))))
+
+
+def test_links_to_the_same_file_of_another_repository_are_harmless(repository: Repository) -> None:
+    other = Repository(repository.path.parent / "other")
+    other.git("pack-refs", "--all")
+    (repository.path / ".git/packed-refs").symlink_to(other.path / ".git/packed-refs")
+    (repository.path / ".git/HEAD").unlink()
+    (repository.path / ".git/HEAD").symlink_to("refs/heads/main")
+
+    assert repository.git("status", "--short") == ""
+    assert repository.dangers() == ()
+
+
+def test_blame_shows_no_line_of_a_file_that_the_repository_names(repository: Repository) -> None:
+    secret = repository.path.parent / "netrc"
+    secret.write_text("machine example.com password hunter2\n")
+    repository.write(".git-blame-ignore-revs", "")
+    repository.git("config", "blame.ignoreRevsFile", ".git-blame-ignore-revs")
+    usual = repository.dangers()
+    repository.git("config", "blame.ignoreRevsFile", str(secret))
+
+    done = subprocess.run(
+        ["git", "blame", "a.txt"], cwd=repository.path, capture_output=True, text=True, check=False
+    )
+
+    assert usual == ()
+    assert "hunter2" in done.stderr
+    assert repository.dangers()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can hand a repository to another user")

@@ -220,14 +220,15 @@ class Judge:
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
         names = [*judgement.scripts]
         indexes: dict[str, None] = {}
+        links = witness.links
         is_auto = judgement.verdict == "auto"
         if not is_auto and "git" in witness.programs:
             witness.git_dangers(witness.cwd)
         for repositories in witness.repositories:
             names += [*repositories.files, *(() if is_auto else repositories.hooks)]
             indexes.update(repositories.indexes)
+            links = links | repositories.links
         programs = {name: witness.program(name).path for name in witness.programs}
-        links = witness.links
         if is_auto:
             # A program in a directory that only trusted ones can be in needs no evidence.
             programs = {

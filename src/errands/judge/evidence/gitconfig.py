@@ -46,6 +46,7 @@ _PIECE = regex(r'\\([\s\S])|"((?:[^"\\\n]|\\[\s\S])*)"|([^"\\]+)')
 _ESCAPE = regex(r"\\(.)")
 _ESCAPED = regex(r"\\([\s\S])")
 _SIGNATURE = regex("%[-+ ]?G")
+_REVISIONS = regex(r"(?:[\w-]+/)*\.?[\w-]*(?:ignore|revs|blame)[\w.-]*")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"', "\n": ""}
 
 
@@ -130,12 +131,13 @@ _HARMLESS = frozenset(
     remote.*.prune remote.*.prunetags remote.*.skipdefaultupdate remote.*.skipfetchall
     remote.*.gh-resolved remote.*.followremotehead submodule.*.active submodule.*.url submodule.*.branch
     submodule.*.ignore submodule.*.fetchrecursesubmodules submodule.*.shallow submodule.recurse
-    submodule.active submodule.fetchjobs submodule.propagatebranches
+    submodule.active submodule.fetchjobs submodule.propagatebranches blame.blankboundary blame.coloring
+    blame.date blame.markignoredlines blame.markunblamablelines blame.showemail blame.showroot
     """.split()
 )
 # Sections without any setting that runs something in a command that only reads.
 _HARMLESS_SECTIONS = frozenset(
-    """advice apply blame branch checkout clean color column credential feature fetch gc grep gui
+    """advice apply branch checkout clean color column credential feature fetch gc grep gui
     http i18n index init maintenance notes pack protocol pull push rebase receive repack rerere safe
     stash transfer url user versionsort worktree""".split()
 )
@@ -159,6 +161,9 @@ def danger(setting: Setting) -> str | None:
     match setting.section:
         # An alias replaces no command of git, apart from one that newer versions dropped.
         case "alias" if not setting.value.startswith("!") and setting.key != "whatchanged":
+            return None
+        # Git shows the first line of it that does not name a commit.
+        case "blame" if setting.key == "ignorerevsfile" and _REVISIONS.fullmatch(setting.value):
             return None
         case "filter" if setting.middle == "lfs" and setting.value == _LFS.get(setting.key):
             return None

@@ -10,6 +10,7 @@ import stat
 
 from errands.judge.evidence.evidence import GITLINK, inner_repositories
 from errands.judge.evidence.gitconfig import Unreadable, danger, read_settings
+from errands.judge.workspace import is_within
 from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
@@ -28,6 +29,9 @@ _HOOKS = tuple(
     post-commit pre-rebase post-checkout post-merge pre-push post-rewrite pre-auto-gc push-to-checkout
     reference-transaction sendemail-validate""".split()
 )
+# Where a repository keeps what git prints if it makes no sense, and the files that it always reads.
+_TOLD = ("", "info", "objects/info", "rebase-merge", "rebase-apply", "sequencer")
+_ALWAYS_TOLD = ("packed-refs", "shallow", "info/grafts", "objects/info/alternates")
 # What git accepts as the HEAD of a repository.
 _HEAD = regex(r"ref: refs/\S|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*\Z")
 # A program, or a script for one, whose path is relative to wherever git runs it.
@@ -38,14 +42,15 @@ class Repositories:
     """The repository that git finds from a directory, and the ones inside it that git would enter.
 
     `dangers` are why git would run another program. `files` is everything that this rests on, whether it
-    exists or not; of `indexes` only the listed repositories matter; `hooks` are run as well when git does
-    more than read.
+    exists or not; of `indexes` only the listed repositories matter, of `links` where they lead; `hooks`
+    are run as well when git does more than read.
     """
 
     def __init__(self, directory: str, foreign: Iterable[str] = (), own: Iterable[str] = ()) -> None:
         self.dangers: dict[str, None] = {}
         self.files: dict[str, None] = {}
         self.indexes: dict[str, None] = {}
+        self.links: dict[str, str] = {}
         self.hooks: dict[str, None] = {}
         # Where this person's own configuration looks for hooks, relative to the repository.
         self._relative: list[str] = []
@@ -82,6 +87,8 @@ class Repositories:
             common = self._common(directory)
             self._check_owners(worktree, mark, directory, common)
             self._check_valid(mark, directory, common)
+            for base in dict.fromkeys((directory, common)):
+                self._check_links(base)
             short = True
             hooks = [os.path.join(common, "hooks"), os.path.join(directory, "hooks")]
             hooks += [os.path.join(base, value) for base in (worktree, directory) for value in self._relative]
@@ -130,6 +137,18 @@ class Repositories:
         head = os.path.join(directory, "HEAD")
         if not os.path.exists(head) or not _HEAD.match(_content(head)):
             raise Unreadable(f"{mark} has no valid HEAD, so git would use a repository above it")
+
+    def _check_links(self, base: str) -> None:
+        """Find links to files elsewhere: git shows a line that it does not understand."""
+        self.links.update(
+            (path, os.path.realpath(path)) for each in _ALWAYS_TOLD if (path := f"{base}/{each}")
+        )
+        folders = [*_TOLD, *(f"worktrees/{each}" for each in _names(f"{base}/worktrees"))]
+        for path in (f"{base}/{folder}".rstrip("/") for folder in folders):
+            for link in _links(path):
+                real = os.path.realpath(link)
+                if not (is_within(real, base) or real.endswith(link[len(base) :])):
+                    self.dangers[f"{link} is a link to {real}, which git may show"] = None
 
     def _is_there(self, name: str) -> bool:
         self.files[name] = None
@@ -204,6 +223,21 @@ def _git_directory(worktree: str, mark: str) -> str:
     if not os.path.isdir(directory):
         raise Unreadable(f"{mark} points to no repository")
     return directory
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _links(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.path for entry in entries if entry.is_symlink()]
+    except OSError:
+        return []
 
 
 def _content(name: str) -> str:

@@ -6,7 +6,7 @@ words that the program gets; no reason means harmless. Shell syntax is handled e
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program, ask, ask_each
+from errands.judge.programs.entry import Program, ask, ask_each, objection_to_home
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.usage import objection, read, reasons_by_entry
 from errands.model.text.regex import regex
@@ -119,7 +119,8 @@ def _reasons_by_tables(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         harm = _harm((name.rpartition("/")[2], *words[1:]))
         return (harm, *runs) if harm else runs
     if len(words) == 2 and words[1] in VERSIONS.get(name, ()):
-        return ()
+        # Some read settings, or load packages, before they look at their options.
+        return objection_to_home(name, workspace)
     entry = entry_for(name)
     if entry is None:
         harm = _harm(words)

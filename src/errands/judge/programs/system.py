@@ -295,7 +295,9 @@ PROGRAMS: dict[str, Entry] = {
     "lsmem": Program(
         options="-a --all -b --bytes -J --json -n --noheadings -P --pairs -r --raw -o=TEXT -h -V"
     ),
-    "lsusb": Program(options="-v --verbose -t --tree -s=TEXT -d=TEXT -V"),
+    "lsusb": Program(
+        options="-t --tree -s=TEXT -d=TEXT -V", refused={"-v --verbose": "opens devices for writing"}
+    ),
     "lspci": Program(options="-m -n -t -v -k -D -P -s=TEXT -d=TEXT"),
     "lsmod": Program(),
     "findmnt": Program(
