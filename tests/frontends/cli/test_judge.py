@@ -140,6 +140,7 @@ def test_a_reason_cannot_control_the_terminal(newcomer: Person) -> None:
     ("words", "complaint"),
     [
         ([], "nothing to judge; give"),
+        ([" "], "nothing to judge; give"),
         (["--jsonl", "ls"], "--jsonl reads commands from standard input; leave out the command"),
         (["--jsonl", "--json"], "leave out the command and other options"),
         (["--jsonl", "--cwd", "/"], "leave out the command and other options"),

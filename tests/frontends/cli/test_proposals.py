@@ -13,6 +13,8 @@ from tests.frontends.cli.person import Person
 @pytest.mark.spec("A7")
 def test_the_audit_lists_every_answer_newest_first(newcomer: Person, precious: Path) -> None:
     assert "no questions yet" in newcomer.types("audit").out
+    task_id = newcomer.finishes("true")
+    assert newcomer.types("audit", task_id).out.startswith(f"no questions about {task_id}; ")
     yes = newcomer.finishes(f"touch {precious}/x")
     no = newcomer.types("run", "-q", f"rm -rf {precious}", yes=False, code=4).out.strip()
     newcomer.types("reject", no)

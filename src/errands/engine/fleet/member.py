@@ -53,9 +53,10 @@ async def join(
 ) -> Membership:
     """Check that the fleet can be joined under this name, and write down that this home belongs to it."""
     if not url.startswith("env:") and not url.startswith(SCHEMES):
-        shown = url.partition(":")[0]
+        shown, colon, _ = url.partition(":")  # a password may follow
         raise BadValue(
-            f"the address of a fleet begins with postgresql:// or is env:NAME (got {shown[:20]!r}...)"
+            "the address of a fleet begins with postgresql:// or is env:NAME "
+            f"(got {shown[:20] + colon!r}{'...' if colon else ''})"
         )
     before = membership.read(engine.home.fleet)
     if before is not None and read_url(before.url) != read_url(url):

@@ -47,7 +47,7 @@ def parse_duration(text: str) -> timedelta:
     """Parse a duration: one or more numbers with units, largest unit first, or plain seconds."""
     rest = text.strip().lower()
     if not rest:
-        raise BadValue(f"The duration is empty. {_HOW_DURATION}")
+        raise BadValue(f"the duration is empty. {_HOW_DURATION}")
     if _is_number(rest):
         return _bounded(float(rest), _UNITS["s"], text)
     total = timedelta()

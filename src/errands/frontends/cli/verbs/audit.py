@@ -60,7 +60,8 @@ def audit(context: Context, arguments: Arguments) -> int:
                 }
             )
     elif not found:
-        context.say("no questions yet; harmless commands start without one")
+        about = "yet" if arguments.id is None else f"about {line(arguments.id)}"
+        context.say(f"no questions {about}; harmless commands start without one")
     elif arguments.id is None:
         context.say(*table(COLUMNS, _rows(context, found), context.look))
     else:

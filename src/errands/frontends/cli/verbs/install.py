@@ -199,7 +199,8 @@ VERBS = (
         summary="undo `install`",
         run=uninstall,
         details="Shows what would change and asks before writing. What others wrote stays, and so does a "
-        "file of ours that was edited since. Directories that install made are removed if they are empty.",
+        "file of ours that was edited since. Directories that install made are removed if they are empty. "
+        "Errands itself is removed by what installed it: uv tool uninstall errands.",
         options=(*_WHERE, _WEB, _DIFF, _YES),
         operands=(
             operand(

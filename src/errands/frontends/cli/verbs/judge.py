@@ -35,7 +35,7 @@ def judge(context: Context, arguments: Arguments) -> int:
         if arguments.command or arguments.json or arguments.env or arguments.cwd:
             raise Usage("--jsonl reads commands from standard input; leave out the command and other options")
         return _answer_lines(context)
-    if not arguments.command:
+    if not "".join(arguments.command).strip():
         raise Usage("nothing to judge; give a shell line, a command after --, or --jsonl")
     command = command_of(arguments, arguments.command)
     env = value_of(BY_NAME["env"], arguments.env, "--env")

@@ -81,7 +81,7 @@ def _answerable(
     from errands.text.question import question
 
     if is_person():
-        context.say(*question(facts_of(context.engine, context.environ, view), context.look))
+        context.say(*question(facts_of(context.engine, context.environ, view), context.look), "")
     elif view.question is not None:
         yield "because", "\n".join(masked(reason.text) for reason in view.question.reasons)
     left_out = EXACT if is_person() else OBVIOUS

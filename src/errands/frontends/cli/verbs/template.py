@@ -112,7 +112,7 @@ def show(context: Context, arguments: Arguments) -> int:
     pairs = [("parameters", _takes(draft))]
     for name, value in _plain(arguments.template, draft).items():
         if name not in ("template", "parameters") and value not in (None, [], {}, ""):
-            pairs.append((name, line(_shown(value))))
+            pairs.append(("directory" if name == "cwd" else name, line(_shown(value))))
     context.say(context.look.paint(arguments.template, "bold"), *facts(pairs, context.look))
     return 0
 
