@@ -175,6 +175,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--raw", "true"], "give it with --wait"),
         (["--json", "-q", "true"], "give either --json or --quiet, not both"),
         (["--timeout", "soon", "true"], "--timeout: 'soon' is not a duration"),
+        (["--timeout", "", "true"], "--timeout: the duration is empty. Write it like"),
         (["--timeout", "0s", "true"], "--timeout must be at least 1ms (got 0s)"),
         (["--memory", "lots", "true"], "--memory: 'lots' is not a size"),
         (["--memory", "0", "true"], "--memory cannot be 0; write none for no limit"),

@@ -354,3 +354,8 @@ def test_an_attached_task_gets_standard_input(person: Person) -> None:
 def test_standard_input_that_is_not_passed_on_is_reported(person: Person) -> None:
     assert "give --stdin for that" in person.types("run", "-w", "wc -l", given="a\n").err
     assert "--stdin" not in person.types("run", "-w", "wc -l").err
+
+
+def test_an_address_that_is_no_fleet_is_named_without_its_password(person: Person) -> None:
+    assert person.types("host", "join", "db", code=2).err.endswith("(got 'db')\n")
+    assert "(got 'mysql:'...)" in person.types("host", "join", "mysql://ada:secret@db/x", code=2).err
