@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A fleet of three hosts on this machine: starts PostgreSQL and three homes in a temporary folder, runs something on
-# each host, kills one of them in the middle of a task, and removes everything again. Needs errands[hosts] and
+# each host, kills one of them in the middle of a task, and removes everything again. Needs the extra hosts and
 # PostgreSQL, which need not run. `make fleet` in a checkout gets both.
 #
 # examples/fleet.sh [LEASE]: seconds for which a host counts as alive without a word from it (default 30, as in any fleet)
@@ -16,7 +16,7 @@ tools=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 PATH=${tools:+$tools:}$PATH
 for program in "$errands" initdb postgres psql; do
     command -v "$program" >/dev/null || {
-        echo "$program is not installed: install PostgreSQL (apt install postgresql) and errands (pip install 'errands[hosts]')" >&2
+        echo "$program is not installed: install PostgreSQL (apt install postgresql) and errands (pip install '.[hosts]' in its clone)" >&2
         exit 2
     }
 done

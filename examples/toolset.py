@@ -1,6 +1,6 @@
 """A pydantic-ai agent with background tasks: it starts one, is notified of its end, and asks before deleting.
 
-Run it with `python examples/toolset.py`. The model is a script, so that nothing but `errands[agents]` is
+Run it with `python examples/toolset.py`. The model is a script, so that nothing but the extra `agents` is
 needed; put the name of a real one in its place.
 """
 

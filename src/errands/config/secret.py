@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, installing
 
 # How a secret is written, wherever the configuration has one.
 PLACES = "file:PATH, env:NAME or keyring:SERVICE/NAME"
@@ -49,7 +49,7 @@ def _from_keyring(where: str) -> str:
         import keyring.errors
     except ImportError:
         raise BadValue(
-            f"keyring:{where} needs the package keyring: install errands[keyring], or use file:PATH instead"
+            f"keyring:{where} needs the package keyring: {installing('keyring')}, or use file:PATH instead"
         ) from None
     try:
         found = keyring.get_password(service, name)

@@ -31,14 +31,17 @@ class BadValue(ErrandsError):
     exit_code = 2
 
 
+def installing(extra: str) -> str:
+    """Return how to install Errands with an extra: from a clone, because no index has the package."""
+    return f"pip install '.[{extra}]' in a clone of Errands"
+
+
 def missing_extra(what: str, extra: str, error: ModuleNotFoundError) -> Exception:
     """Return the error for an extra that is not installed; one about our own module stays as it is."""
     package = (error.name or "").partition(".")[0]
     if package == "errands":
         return error
-    return BadValue(
-        f"{what} needs {package}, which is not installed; install it with: pip install 'errands[{extra}]'"
-    )
+    return BadValue(f"{what} needs {package}, which is not installed; install it with: {installing(extra)}")
 
 
 class Cycle(BadValue):

@@ -6,6 +6,7 @@ without package metadata, so that a plain copy of the source is enough.
 
 from __future__ import annotations
 
+from errands.model.errors import installing
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -52,7 +53,7 @@ def find(
                 return each.load()
     except ModuleNotFoundError as missing:
         extra = (extras or {}).get(name)
-        how = "install what it needs" if extra is None else _install_hint(extra)
+        how = "install what it needs" if extra is None else f"install it with: {installing(extra)}"
         what = user or f"the {noun} {name!r}"
         raise error(f"{what} needs {missing.name}, which is not installed; {how}") from missing
     raise error(unknown(group, built_in, name, noun=noun))
@@ -69,7 +70,3 @@ def unknown(group: str, built_in: Iterable[str], name: str, *, noun: str) -> str
 def load(where: str) -> Any:
     module, _, name = where.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)
-
-
-def _install_hint(extra: str) -> str:
-    return f"install it with: pip install 'errands[{extra}]' (from a clone: '.[{extra}]')"

@@ -237,7 +237,7 @@ def test_a_missing_extra_is_reported_in_one_sentence(person: Person) -> None:
     said = " ".join(window.shows("[chat]").split())
     window.close()
 
-    advice = "install it with: pip install 'errands[chat]'"
+    advice = "install it with: pip install '.[chat]' in a clone of Errands"
     assert said == f"errands: a chat in a terminal needs prompt_toolkit, which is not installed; {advice}"
 
 

@@ -164,7 +164,7 @@ def test_without_the_server_package_nothing_is_written(person: Person, tmp_path:
     refused = types("--yes")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "nothing was written" in refused.stderr
-    assert "pip install 'errands[mcp]'" in refused.stderr
+    assert "pip install '.[mcp]' in a clone of Errands" in refused.stderr
     printed = types("--print")
     assert (printed.returncode, "mcpServers" in printed.stdout) == (0, True)
     assert list(tmp_path.iterdir()) == []

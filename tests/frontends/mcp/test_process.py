@@ -302,7 +302,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(own_home: Path) -> 
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == (
         "errands: `errands mcp` needs mcp, which is not installed; "
-        "install it with: pip install 'errands[mcp]'\n"
+        "install it with: pip install '.[mcp]' in a clone of Errands\n"
     )
 
 

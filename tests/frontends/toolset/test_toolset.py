@@ -107,7 +107,9 @@ def test_without_pydantic_ai_it_says_what_to_install() -> None:
 
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
-    assert "this needs pydantic-ai: pip install 'errands[agents]'" in run.stderr.splitlines()[-1]
+    assert (
+        "this needs pydantic-ai: pip install '.[agents]' in a clone of Errands" in run.stderr.splitlines()[-1]
+    )
 
 
 def test_a_dialect_that_does_not_exist_is_refused(engine: TestEngine) -> None:

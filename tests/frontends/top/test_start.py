@@ -36,7 +36,7 @@ def test_without_the_extra_it_says_how_to_install_it(home: Home, tmp_path: Path)
     said, code = ended(terminal.types("top", columns=200, PYTHONPATH=str(tmp_path)))
 
     assert "errands top needs textual, which is not installed" in said
-    assert "pip install 'errands[tui]'" in said
+    assert "pip install '.[tui]' in a clone" in said
     assert code == 2
 
 

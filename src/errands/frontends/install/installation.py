@@ -13,7 +13,7 @@ from errands.frontends.install.clients import named
 from errands.frontends.install.pieces import Whole
 from errands.frontends.install.place import Place
 from errands.frontends.install.plan import Change, Memory, Target
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, installing
 from errands.model.record import evolve
 
 
@@ -90,7 +90,7 @@ class ClientInstallation(Installation):
             )
         # The command that installs what the client needs to start the server.
         is_missing = self._client.is_server and not find_spec("mcp")
-        self.missing = "pip install 'errands[mcp]'" if is_missing else ""
+        self.missing = installing("mcp") if is_missing else ""
 
     def _is_trusted(self, place: Place) -> bool:
         """Return whether the client passes our tools already: the setting would change nothing."""
@@ -116,7 +116,7 @@ class ServiceInstallation(Installation):
         """Install the daemon of a home as a service, or with `web` the web server."""
         program = service.WEB if web else service.DAEMON
         self._service = service.service_for(home, environ, program=program)
-        self.missing = "pip install 'errands[web]'" if web and not find_spec("uvicorn") else ""
+        self.missing = installing("web") if web and not find_spec("uvicorn") else ""
         target = Target(path=self._service.path, pieces=(Whole(text=self._service.text),))
         super().__init__((target,), Place(environ=environ))
 

@@ -23,8 +23,8 @@ VERBS = (
         summary="watch all tasks full screen, and act on them",
         run=top,
         details="What waits for you, what runs, what has failed and what comes next, live; with keys to "
-        "open, cancel, restart, resume, pause and approve. The key ? lists them. It needs the extra tui: "
-        "pip install 'errands[tui]'. See docs/how-to/top.md.",
+        "open, cancel, restart, resume, pause and approve. The key ? lists them. It needs the extra tui "
+        "(docs/how-to/install.md). See docs/how-to/top.md.",
         examples=(("errands top", ""),),
     ),
 )
