@@ -135,18 +135,31 @@ def test_a_rule_of_the_person_stays(house: House) -> None:
 
 @pytest.mark.spec("X19")
 def test_claude_code_does_not_look_for_a_plugin_that_is_gone(house: House) -> None:
-    """It notes every marketplace, and says at each look that it cannot load one whose folder is gone."""
+    """It notes every marketplace, and says at each look that it cannot load one whose folder is gone.
+
+    It also notes every plugin, and lists one that is gone as disabled.
+    """
     path = "home/.claude/plugins/known_marketplaces.json"
     folder = str(house.place / "home" / ".claude" / "errands")
     others = '"anthropics": {"installLocation": "/elsewhere"}'
     noted = f'{{{others}, "errands-local": {{"installLocation": {json.dumps(folder)}}}}}'
+    mine, project = [{"scope": "user"}], str(house.project)
+    both = [*mine, {"scope": "local", "projectPath": project}]
+    plugins = '{"version": 2, "plugins": {"theirs": []%s}}'
+
+    def listed(found: list[dict[str, str]]) -> str:
+        return plugins % f', "errands@errands-local": {json.dumps(found)}'
 
     house.install("claude", trust=True)
     known = house.file(path, noted)
+    plugged = house.file("home/.claude/plugins/installed_plugins.json", listed(both))
     assert house.install("claude", trust=True) == []
     house.install("claude", project=True)
     house.uninstall("claude", project=True)
     assert known.read_text() == noted  # which is not about the project's
+    assert plugged.read_text() == listed(both)  # nor about it alone
 
+    plugged.write_text(listed(mine))
     house.uninstall("claude")
     assert known.read_text() == f"{{{others}}}"
+    assert plugged.read_text() == plugins % ""

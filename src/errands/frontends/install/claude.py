@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from shlex import quote
 from typing import Any
 
@@ -55,15 +56,36 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 
 def leftovers(place: Place) -> tuple[Target, ...]:
-    """Return what Claude Code itself has noted of the marketplace: it would complain that this is gone."""
-    path = os.path.join(_folder(place), "plugins", "known_marketplaces.json")
+    """Return what Claude Code itself has noted of the marketplace and of the plugin.
+
+    Of a marketplace that is gone it would complain, and a plugin that is gone it would list as disabled.
+    """
+    folder = os.path.join(_folder(place), "plugins")
+    whose = ("user", None) if place.project is None else ("local", place.project)
+    return (
+        *_noted(
+            os.path.join(folder, "known_marketplaces.json"),
+            (MARKETPLACE,),
+            lambda noted: noted["installLocation"] == _places(place)[1],
+        ),
+        *_noted(
+            os.path.join(folder, "installed_plugins.json"),
+            ("plugins", f"{PLUGIN}@{MARKETPLACE}"),
+            lambda noted: all((each["scope"], each.get("projectPath")) == whose for each in noted),
+        ),
+    )
+
+
+def _noted(path: str, keys: tuple[str, ...], is_ours: Callable[[Any], bool]) -> tuple[Target, ...]:
+    """Return the entry in a file of Claude Code's, if it is about this installation alone."""
     try:
         with open(path, encoding="utf-8") as file:
-            noted = json.load(file)[MARKETPLACE]["installLocation"]
-    except (OSError, ValueError, LookupError, TypeError):
+            noted = json.load(file)
+        for key in keys:
+            noted = noted[key]
+        return (Target(path=path, pieces=(Entry(path=keys, value={}),)),) if is_ours(noted) else ()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ()
-    is_ours = noted == _places(place)[1]
-    return (Target(path=path, pieces=(Entry(path=(MARKETPLACE,), value={}),)),) if is_ours else ()
 
 
 def _places(place: Place) -> tuple[str, str]:
