@@ -228,6 +228,9 @@ def test_a_template_names_its_task_and_does_not_take_a_task_for_a_command(person
     assert refused == person.types("template", "save", task_id, "again", code=2).err.replace(
         f"save {task_id} -- again", f"save again -- {task_id}"
     )
+    assert "deploy is a task. " in person.types("template", "save", "again", "deploy", code=2).err
+    person.finishes("--name", "true", "true")
+    assert person.types("template", "save", "again", "true").code == 0  # a program, whatever tasks are called
     assert person.types("template", "save", "again", "--", task_id).code == 0
     assert person.types("template", "save", "again", "echo ${HOME} {{where}}").err == ""
     assert person.types("template", "save", "again", "echo {where}").err == (

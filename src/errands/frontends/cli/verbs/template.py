@@ -53,7 +53,7 @@ def _refuse_tasks(context: Context, arguments: Arguments) -> None:
     if more or arguments.dashed is not None:
         return
     for task_id, other in ((word, name), (name, word)):
-        if "-" not in task_id or not is_id(task_id):
+        if not is_id(task_id) or ("-" not in task_id and (task_id != word or _is_program(word))):
             continue
         try:
             view = context.engine.view(context.engine.resolve(task_id))
@@ -63,6 +63,12 @@ def _refuse_tasks(context: Context, arguments: Arguments) -> None:
             f"{task_id} is a task. To save what it runs: errands template save {other} "
             f"{quoted(view.command)}; to save a command of that name: errands template save {name} -- {word}"
         )
+
+
+def _is_program(word: str) -> bool:
+    import shutil
+
+    return shutil.which(word) is not None
 
 
 def run(context: Context, arguments: Arguments) -> int:
