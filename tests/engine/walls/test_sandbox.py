@@ -76,12 +76,13 @@ async def test_secrets_and_the_store_are_absent_whatever_home_says(
     (home / ".netrc").write_text("very secret")
     (home / ".cargo").mkdir()
     (home / ".cargo" / "bin").symlink_to(home / ".ssh")
-    (home / ".local" / "bin").mkdir(parents=True)
+    for name in ("bin", "lib", "share/opencode"):
+        (home / ".local" / name).mkdir(parents=True)
+    (home / ".local" / "share" / "opencode" / "auth.json").write_text("very secret")
     (home / ".local" / "bin" / "mytool").write_text("#!/bin/sh\necho harmless\n")
     (home / ".local" / "bin" / "mytool").chmod(0o755)
-    seen = (
-        f"cat {home}/.netrc {home}/.ssh/id_rsa {home}/.cargo/bin/id_rsa; ls {engine.engine.home.path}; mytool"
-    )
+    files = (".netrc", ".ssh/id_rsa", ".cargo/bin/id_rsa", ".local/share/opencode/auth.json")
+    seen = f"cat {' '.join(f'{home}/{each}' for each in files)}; ls {engine.engine.home.path}; mytool"
     for variables in (
         {"HOME": str(home), "PATH": f"{home}/.ssh:{home}/.local/bin:{os.environ['PATH']}"},
         {"HOME": "/nowhere", "PATH": f"{home}/.local/bin:{os.environ['PATH']}"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from errands.engine.walls.seccomp import program
 from errands.model.errors import BadValue
@@ -31,10 +32,28 @@ def bubblewrap() -> str:
     )
 
 
-def obstacle(cache: str = "") -> str:
+def bound(source: str, place: str, *, writable: bool = False) -> tuple[str, str, str]:
+    """Return bubblewrap's arguments for something that is shown at a place inside.
+
+    `source` has no links, and the shim opens it without following any: another run could put one into a
+    project while a sandbox is built, which would then show what the link leads to.
+    """
+    option = "--bind" if writable else "--ro-bind"
+    return (f"{option}-fd" if _binds_descriptors(bubblewrap()) else option), source, place
+
+
+@cache
+def _binds_descriptors(path: str) -> bool:
+    """Return whether it can show what is open; versions from before August 2024 cannot."""
+    import subprocess
+
+    return b"--ro-bind-fd" in subprocess.run([path, "--help"], capture_output=True, check=False).stdout
+
+
+def obstacle(memory: str = "") -> str:
     """Return why no sandbox can be built here; "" if one can.
 
-    A container or a security module may forbid it, so it is tried once; `cache` is a file for the answer,
+    A container or a security module may forbid it, so it is tried once; `memory` is a file for the answer,
     which holds until the next boot or another bubblewrap.
     """
     try:
@@ -43,10 +62,10 @@ def obstacle(cache: str = "") -> str:
         return str(error).partition(";")[0]
     key = _circumstances(path)
     if key not in _answers:
-        known = _remembered(cache, key)
+        known = _remembered(memory, key)
         _answers[key] = _tried(path) if known is None else known
         if known is None:
-            _remember(cache, key, _answers[key])
+            _remember(memory, key, _answers[key])
     return _answers[key]
 
 

@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 
+from errands.engine.walls.bubblewrap import bound
 from errands.engine.walls.projects import has_repository, programs_below, resolved, settings_below
 from errands.engine.walls.repositories import named_by, repository_words
 from errands.judge.evidence.local_workspace import own_home
@@ -18,7 +19,7 @@ from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -29,6 +30,9 @@ _PRIVATE = (
     ".aws", ".azure", ".config", ".docker", ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings",
     ".netrc", ".npmrc", ".password-store", ".pgpass", ".pypirc", ".ssh", ".claude", ".codex", ".mozilla",
 )  # fmt: skip
+# Directories of a home that hold programs and secrets, and the parts of an installation that programs need.
+_MIXED = frozenset((".local", ".cabal"))
+_PARTS = ("bin", "sbin", "lib", "lib64", "libexec", "include")
 # What the kernel lets uid 0 change or read although it has no capability.
 _ROOT_READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")
 _ROOT_EMPTY_FILES = (
@@ -46,7 +50,7 @@ _closed: dict[int, tuple[str, ...]] = {}
 
 
 def mounts(
-    projects: Sequence[str],
+    projects: Mapping[str, str],
     *,
     person: str,
     tools: Sequence[str],
@@ -55,7 +59,7 @@ def mounts(
     own: Sequence[str],
     network: bool,
 ) -> tuple[str, ...]:
-    """Return bubblewrap's arguments for all mounts.
+    """Return bubblewrap's arguments for all mounts; `projects` are directories with where they lead.
 
     `person` is the home directory that HOME names, `tools` are the tools in it, `path` is the search path,
     `store` the home of Errands; `own` are the directories in it that the task may write to.
@@ -79,11 +83,13 @@ def mounts(
     account = own_home()
     known = [*tools, *(home_tools(account) if account != person else ())]
     covered = [*readable, *_SYSTEM_LINKS, *known, *projects]
-    known += _programs([*path.split(":"), *_environments(projects)], person, covered)
     for each in dict.fromkeys(known):
         words += ("--ro-bind", each, each)
-    for project in projects:
-        words += _project_words(project, path)
+    for each, real in _programs([*path.split(":"), *_environments(projects)], person, covered):
+        known.append(each)
+        words += bound(real, each)
+    for project, real in projects.items():
+        words += _project_words(project, real, path)
         words += _store_words(store, project)
     for each in own:
         words += ("--bind", each, each)
@@ -152,15 +158,14 @@ def _is_there(home: str, name: str) -> bool:
     return resolved(f"{home}/{name}") == f"{home}/{name}"
 
 
-def _environments(projects: Sequence[str]) -> list[str]:
+def _environments(projects: Iterable[str]) -> list[str]:
     """Return the programs of virtual environments in a project: their interpreter is elsewhere."""
     return [f"{project}/{name}/bin" for project in projects for name in (".venv", "venv", "env")]
 
 
-def _project_words(project: str, path: str) -> Iterator[str]:
-    real = resolved(project)
+def _project_words(project: str, real: str, path: str) -> Iterator[str]:
     for each in dict.fromkeys((project, real)):
-        yield from ("--bind", real, each)
+        yield from bound(real, each, writable=True)
     yield from _leading_words(project, real)
     there = _PROTECTED.intersection(os.listdir(real))
     found = (*settings_below(real), *programs_below(real, path))
@@ -170,7 +175,7 @@ def _project_words(project: str, path: str) -> Iterator[str]:
         inner = resolved(f"{real}/{name}")
         if is_within(inner, real) and inner != real and (os.path.isfile(inner) or os.path.isdir(inner)):
             for each in dict.fromkeys((project, real)):
-                yield from ("--ro-bind", inner, each + inner[len(real) :])
+                yield from bound(inner, each + inner[len(real) :])
     for name in (*there, *below):
         if os.path.basename(name) == ".git":
             yield from repository_words(f"{real}/{name}", real)
@@ -183,12 +188,12 @@ def _leading_words(project: str, real: str) -> Iterator[str]:
     """
     found = [path for path in named_by(real) if os.path.lexists(path)]
     kept = dict.fromkeys(parent for path in found for parent in reversed(_between(path, real)))
-    for option, places in (("--bind", kept), ("--ro-bind", found)):
+    for writable, places in ((True, kept), (False, found)):
         for place in places:
             inner = resolved(place)
             if is_within(inner, real) and inner != real:
                 for each in dict.fromkeys((project, real)):
-                    yield from (option, inner, each + inner[len(real) :])
+                    yield from bound(inner, each + inner[len(real) :], writable=writable)
 
 
 def _between(path: str, project: str) -> list[str]:
@@ -206,8 +211,11 @@ def _own_files(project: str) -> Iterator[str]:
             yield each[len(project) + 1 :]
 
 
-def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> Iterator[str]:
-    """Yield what the search path needs: its directories, and all of an installation in front of a `bin`."""
+def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what the search path needs: its directories, and all of an installation in front of a `bin`.
+
+    Behind each of them stands where it leads.
+    """
     homes = {resolved(each) for each in (person, own_home()) if each} - {"/"}
     for entry in dict.fromkeys(entries):
         if not entry.startswith("/") or not os.path.isdir(entry):
@@ -216,14 +224,21 @@ def _programs(entries: Sequence[str], person: str, covered: Sequence[str]) -> It
         is_installation = os.path.basename(entry) in ("bin", "sbin") and (
             os.path.isdir(f"{top}/lib") or os.path.isfile(f"{top}/pyvenv.cfg")
         )
-        wanted = [top if is_installation else entry]
-        # An interpreter of a virtual environment is elsewhere.
+        wanted = [top] if is_installation else [entry]
+        if is_installation and os.path.basename(resolved(top)) in _MIXED:
+            wanted = _parts(top)
+        # An interpreter of a virtual environment is elsewhere, and that may be a project of its own.
         if is_installation and os.path.isfile(f"{top}/pyvenv.cfg"):
             base = resolved(f"{entry}/python")
-            wanted += [os.path.dirname(os.path.dirname(base))] if _is_interpreter(base) else []
+            wanted += _parts(os.path.dirname(os.path.dirname(base))) if _is_interpreter(base) else []
         for each in wanted:
-            if not any(is_within(each, known) for known in covered) and not _is_private(each, homes):
-                yield each
+            real = resolved(each)
+            if not any(is_within(each, known) for known in covered) and not _is_private(real, homes):
+                yield each, real
+
+
+def _parts(installation: str) -> list[str]:
+    return [place for name in _PARTS if os.path.isdir(place := f"{installation}/{name}")]
 
 
 def _is_interpreter(path: str) -> bool:
@@ -237,9 +252,8 @@ def _is_interpreter(path: str) -> bool:
     )
 
 
-def _is_private(path: str, homes: set[str]) -> bool:
+def _is_private(real: str, homes: set[str]) -> bool:
     """Return whether a directory is, holds or lies in something that no sandbox may see."""
-    real = resolved(path)
     hidden = [f"{home}/{name}" for home in homes for name in _PRIVATE]
     return (
         real == "/"

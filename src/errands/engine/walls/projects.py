@@ -46,12 +46,12 @@ def resolved(path: str) -> str:
         os.close(file)
 
 
-def check_project(project: str, *, home: str, path: str = "") -> None:
+def check_project(project: str, *, home: str, path: str = "", real: str = "") -> None:
     """Refuse a directory that is more than a project, because all of it would be writable.
 
-    `home` is that of Errands, `path` the search path of the caller.
+    `home` is that of Errands, `path` the search path of the caller, `real` where the project leads.
     """
-    real = resolved(project)
+    real = real or resolved(project)
     homes = {resolved(each) for each in (own_home(), os.environ.get("HOME", "")) if each}
     homes.discard("/")  # some accounts have `/` in the password file
     if real == "/" or any(is_within(each, real) for each in homes):

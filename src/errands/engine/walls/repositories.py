@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.walls.bubblewrap import bound
 from errands.judge.evidence.gitconfig import Unreadable, read_settings
 from errands.judge.workspace import is_within
 
@@ -71,7 +72,7 @@ def repository_words(marker: str, project: str) -> Iterator[str]:
         and _is_repository(common)
         and ((is_within(common, project) and common != project) or _leads_back(place, marker))
     ):
-        yield from ("--ro-bind", common, common)
+        yield from bound(common, common)
 
 
 def _leads_back(place: str, marker: str) -> bool:

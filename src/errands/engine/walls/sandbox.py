@@ -7,7 +7,7 @@ import os
 from errands.engine.walls import mounts
 from errands.engine.walls.bubblewrap import NAMESPACES, bubblewrap, obstacle
 from errands.engine.walls.private_homes import private_home
-from errands.engine.walls.projects import check_project
+from errands.engine.walls.projects import check_project, resolved
 from errands.engine.walls.seccomp import program
 from errands.engine.walls.variables import inner_variables
 from errands.judge.evidence.local_workspace import LocalWorkspace
@@ -50,8 +50,9 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
     """Return a launch whose commands run in a sandbox."""
     base = _inner_base(launch.base)
     path = launch.env.get("PATH", base.get("PATH", ""))
-    for project in sandbox.writable:
-        check_project(project, home=home.path, path=path)
+    projects = {project: resolved(project) for project in sandbox.writable}
+    for project, real in projects.items():
+        check_project(project, home=home.path, path=path, real=real)
     person = base.get("HOME", "")
     files = own_files(launch.directory)
     private = private_home(home, sandbox.writable[0])
@@ -67,7 +68,7 @@ def sandboxed(launch: Launch, sandbox: Sandbox, home: Home) -> Launch:
         *NAMESPACES,
         *(() if sandbox.network else ("--unshare-net",)),
         *mounts.mounts(
-            sandbox.writable,
+            projects,
             person=person,
             tools=tools,
             path=path,

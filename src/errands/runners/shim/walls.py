@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 
 from errands.ports.rundir import LOG
 from errands.runners.shim.program import require
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _READ = 65536
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_BY_DESCRIPTOR = frozenset(("--bind-fd", "--ro-bind-fd"))  # a path stands where its descriptor has to
 _COVER = ["--ro-bind", "/dev/null"]  # and the file that is hidden
 # What programs print when they fail at a wall: the word for the wall, then the phrases in lower case.
 _SAID = {
@@ -72,17 +76,55 @@ def enclosed(
     which is its first process, and variables such as LD_PRELOAD must not reach bubblewrap itself.
     """
     require(argv[0], env)  # bubblewrap would end with a message and an exit code of its own
-    seccomp = _filed(walls["seccomp"])
+    files = [_filed(walls["seccomp"])]
     try:
-        words = [*_still_there(walls["words"]), "--seccomp", str(seccomp)]
+        words = [*_still_there(walls["words"]), "--seccomp", str(files[0])]
+        _open_sources(words, files)
         for name, value in env.items():
             words += ("--setenv", name, value)
         text = "".join([f"{word}\0" for word in words])
-        arguments = _filed(text.encode("utf-8", "surrogateescape"))
+        files.append(_filed(text.encode("utf-8", "surrogateescape")))
     except BaseException:
-        os.close(seccomp)
+        for each in files:
+            os.close(each)
         raise
-    return [walls["program"], "--args", str(arguments), "--", *argv], [seccomp, arguments]
+    return [walls["program"], "--args", str(files[-1]), "--", *argv], files
+
+
+def _open_sources(words: list[str], files: list[int]) -> None:
+    """Replace the paths of what is shown by descriptors, which are added to `files`.
+
+    No link is followed: another run in the project could have put one in the place of what was checked.
+    """
+    folders = {"": os.open("/", _FOLDER)}
+    try:
+        for at, word in enumerate(words):
+            if word in _BY_DESCRIPTOR:
+                files.append(_opened(words[at + 1], folders))
+                words[at + 1] = str(files[-1])
+    finally:
+        for folder in folders.values():
+            os.close(folder)
+
+
+def _opened(path: str, folders: dict[str, int]) -> int:
+    above, _, name = path.rpartition("/")
+    try:
+        file = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=_folder(above, folders))
+    except OSError as error:
+        raise OSError(error.errno, f"{path} changed while the sandbox was built ({error.strerror})") from None
+    os.set_inheritable(file, True)
+    if stat.S_ISLNK(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.ELOOP, f"{path} changed while the sandbox was built: it is a link now")
+    return file
+
+
+def _folder(path: str, folders: dict[str, int]) -> int:
+    if path not in folders:
+        above, _, name = path.rpartition("/")
+        folders[path] = os.open(name, _FOLDER, dir_fd=_folder(above, folders))
+    return folders[path]
 
 
 def _still_there(words: list[str]) -> list[str]:
