@@ -35,9 +35,9 @@ async def channel(discord: FakeDiscord, tmp_path: Path) -> AsyncIterator[Discord
     await made.close()
 
 
-def make(discord: FakeDiscord, tmp_path: Path, token: str = "token") -> Discord:
+def make(discord: FakeDiscord, tmp_path: Path, token: str = "token", *, listen: bool = False) -> Discord:
     (tmp_path / "token").write_text(f"{token}\n")
-    return Discord({"token": f"file:{tmp_path}/token", "api": discord.url})
+    return Discord({"token": f"file:{tmp_path}/token", "api": discord.url, "listen": listen})
 
 
 @pytest.mark.spec("N2", "N4")
@@ -48,6 +48,19 @@ async def test_a_delivery_arrives_in_its_channel(channel: Discord, discord: Fake
     assert message["content"].startswith("**pytest-222222 failed in 2.5s**")
     assert "89 passed" in message["content"]
     assert "errands show pytest-222222" in message["content"]
+
+
+@pytest.mark.spec("N4", "X6")
+async def test_where_a_bot_listens_its_messages_name_its_commands(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    channel = make(discord, tmp_path, listen=True)
+    await channel.deliver(delivery(f"{CHANNEL}"))
+    await channel.deliver(question(f"{CHANNEL}"))
+    await channel.close()
+    ended, asked = discord.contents
+    assert "\nMore: /show pytest-222222\n" in ended
+    assert "\nTo answer: /approve deploy-222222 or /reject deploy-222222\n" in asked
 
 
 @pytest.mark.spec("N4")

@@ -25,10 +25,13 @@ from errands.model.notices.delivery import (
     text,
     title,
 )
+from errands.model.notices.result import SHELL, Hints
 from errands.model.text.answers import NO
 from errands.model.text.split import split
 
 USER = "user/"
+# What people can type to a bot that listens; the whole output is only in a shell.
+COMMANDS = Hints(show="/show ID", answer="/approve ID or /reject ID")
 PATIENCE = 20.0  # seconds of a rate limit to wait here; for a longer one the sender waits
 # It warns about every feature that we do not use: voice, members, message content.
 logging.getLogger("discord").setLevel(logging.ERROR)
@@ -40,6 +43,7 @@ class Discord:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._token = read_secret(str(settings["token"]))
+        self._hints = COMMANDS if settings.get("listen") else SHELL
         point_at(settings.get("api"))
         self._client: discord.Client | None = None
         self._places: dict[str, discord.abc.Messageable] = {}
@@ -88,7 +92,7 @@ class Discord:
         return self._places[target]
 
     async def _send(self, place: discord.abc.Messageable, delivery: Delivery) -> None:
-        pieces = split(message(delivery, self.budget))
+        pieces = split(message(delivery, self.budget, self._hints))
         tokens = delivery.answers
         for number, piece in enumerate(pieces):
             is_last = number == len(pieces) - 1
@@ -103,11 +107,11 @@ class Discord:
             await sent.add_reaction(sign)
 
 
-def message(delivery: Delivery, budget: int) -> str:
+def message(delivery: Delivery, budget: int, hints: Hints = SHELL) -> str:
     """Format a delivery for Discord; text outside a quotation cannot open a code fence."""
     lines = [
         each if each.startswith("> ") else each.replace("```", "'''")
-        for each in text(delivery, budget).split("\n")
+        for each in text(delivery, budget, hints).split("\n")
     ]
     ending = f"-# {NO_CONSENT}"
     if delivery.answers:
