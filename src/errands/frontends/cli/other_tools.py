@@ -275,6 +275,9 @@ REFUSED: dict[str, dict[str, str]] = {
     "unpause": dict.fromkeys(
         ("--group", "-g", "--lane"), "errands lane shell default reopens a lane; --all continues your tasks"
     ),
+    "resume": dict.fromkeys(
+        ("--all", "-a"), "it sends an agent another prompt; errands unpause --all continues your paused tasks"
+    ),
     "hold": {
         **dict.fromkeys(("--all", "-a", "--group", "-g"), _WHOLE_LANE),
         **dict.fromkeys(("--delay", "-d"), "errands edit ID --at +2h starts it later"),

@@ -128,7 +128,7 @@ def play(stage: Stage) -> None:
     stage.narrate(
         "Start slow work; each command returns at once with an id. (--yes approves it without asking.)"
     )
-    count = 'for i in 1 2 3 4 5 6 7 8; do echo "::progress $i/8 compiling part $i"; sleep 0.5; done'
+    count = 'for i in 1 2 3 4 5 6 7 8; do echo "::progress $i/8 compiling part $i"; sleep 1; done'
     stage.type("run", "--yes", "--name", "build", "--batch", "demo", "--key", "build", count)
     stage.type(
         "run", "--yes", "--name", "lint", "--batch", "demo", "echo 'src/app.py:3: unused import'; exit 3"
