@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,3 +36,32 @@ def test_output_that_was_removed_is_not_shown_as_none(person: Person) -> None:
         in person.types("logs", task_id, code=3).err
     )
     assert "is gone" in person.types("logs", "--tail", "1", task_id, code=3).err
+
+
+@pytest.fixture
+def small_disk(newcomer: Person) -> Iterator[Path]:
+    """Put the home on a separate disk of 4 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
+    newcomer.home.mkdir(mode=0o700)
+    disk = ["-t", "tmpfs", "-o", "size=4m,mode=0700", "errands-test", str(newcomer.home)]
+    subprocess.run(["mount", *disk], check=True)
+    yield newcomer.home
+    newcomer.leaves()
+    subprocess.run(["umount", "--lazy", newcomer.home], check=True)
+
+
+@pytest.mark.spec("X7", "X15")
+def test_the_list_says_that_the_disk_is_full(newcomer: Person, small_disk: Path) -> None:
+    later = newcomer.starts("--at", "+1h", "true")
+    assert "disk" not in newcomer.types("ls").out
+    with open(small_disk / "ballast", "wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(bytes(1 << 16))
+
+    said = " ".join(newcomer.types("ls").out.split())
+    assert (
+        f"the disk of {small_disk} is full: nothing starts, and no end is recorded, until it has room" in said
+    )
+    (small_disk / "ballast").unlink()
+    newcomer.types("cancel", later)

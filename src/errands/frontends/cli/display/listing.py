@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 USUAL = 20  # rows
 TIGHT = 20  # columns; a detail in less room is said in two or three words
+LEAST_SPACE = 1 << 16  # bytes, with which the store can still write a little
 FEWEST = 5  # rows for pending tasks, and at least for those that ended
 # What the STATE column says instead of the state of a run, and which states those are.
 INSTEAD_OF = {"held": ("pending",), "paused": ("running", "resumed"), "cancelling": ("running", "resumed")}
@@ -264,9 +265,21 @@ def _below(context: Context, wanted: Wanted, found: Selection) -> list[str]:
         below.append(look.paint(how_to_answer(proposed, look), "magenta"))
     if warning := no_daemon_note(context.engine.bell.is_answered, found.views):
         below.append(look.paint(warning, "yellow"))
+    if any(view.is_live for view in found.views) and _is_disk_full(context.home.path):
+        full = f"the disk of {context.home.path} is full"
+        below.append(
+            look.paint(f"{full}: nothing starts, and no end is recorded, until it has room", "yellow")
+        )
     if found.is_cut:
         below.append(look.paint(f"older tasks are not shown: {look.command('ls --all')}", "dim"))
     return fitting(filter(None, below), look.columns)
+
+
+def _is_disk_full(place: str) -> bool:
+    import os
+
+    facts = os.statvfs(place)
+    return facts.f_bfree * facts.f_frsize < LEAST_SPACE
 
 
 def _in_use(context: Context) -> str:
