@@ -81,3 +81,19 @@ def test_doctor_knows_a_read_only_file_system_and_wraps_advice_below_itself(pers
     assert "  ! not checked, because it cannot be written" in lines, "and not to be repaired"
     advice = lines.index(next(each for each in lines if "mount it writable" in each))
     assert lines[advice + 1].startswith("      ")
+
+
+@walled
+@pytest.mark.spec("X15", "X21")
+def test_doctor_advises_no_repair_of_a_store_in_a_directory_that_cannot_be_written(person: Person) -> None:
+    person.finishes("true")
+    person.types("daemon", "stop")
+    person.home.chmod(0o500)
+    walls = ("bwrap", "--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL")
+    environ = {**person.environ, "COLUMNS": "200"}
+    done = subprocess.run([*walls, *COMMAND, "doctor"], env=environ, capture_output=True, text=True)
+    person.home.chmod(0o700)
+
+    assert f"✗ {person.home} is not writable" in done.stdout
+    assert "! not checked, because it cannot be written" in done.stdout
+    assert "--repair" not in done.stdout

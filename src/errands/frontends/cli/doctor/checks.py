@@ -133,7 +133,8 @@ def _store(context: Context) -> Iterator[Finding]:
     if not os.path.exists(home.store):
         yield ok("no task has been started here yet")
         return
-    if not os.access(home.store, os.W_OK):
+    if not (os.access(home.store, os.W_OK) and os.access(home.path, os.W_OK)):
+        # A repair could not write either.
         yield warn("not checked, because it cannot be written")
         return
     damage = context.bootstrap.store_damage(home)
