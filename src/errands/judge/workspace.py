@@ -15,7 +15,8 @@ PROTECTED = (
     "crush.json", ".devcontainer", ".devcontainer.json", ".dir-locals.el", ".dir-locals-2.el", ".exrc",
     ".nvimrc", ".nvim.lua", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise",
     ".augment", ".codebuddy", ".continue", ".copilot", ".factory", ".goose", ".iflow", ".junie", ".kilocode",
-    ".openhands", ".qoder", ".trae",
+    ".openhands", ".qoder", ".trae", ".amp", ".cline", ".fleet", ".grok", ".helix", ".lazy.lua", ".pi",
+    ".tool-versions", ".vibe", ".vim",
 )  # fmt: skip
 # Tools, and what they have fetched already, in a person's home directory: a sandbox can read them.
 TOOLS = (

@@ -71,17 +71,15 @@ async def test_secrets_and_the_store_are_absent_whatever_home_says(
     # Not below /tmp, which is empty inside the sandbox anyway.
     home = Path(tempfile.mkdtemp(dir="/var/tmp"))
     request.addfinalizer(lambda: shutil.rmtree(home))
-    (home / ".ssh").mkdir()
-    (home / ".ssh" / "id_rsa").write_text("very secret")
-    (home / ".netrc").write_text("very secret")
-    (home / ".cargo").mkdir()
+    for name in (".ssh", ".cargo", ".local/bin", ".local/lib", ".local/share/opencode"):
+        (home / name).mkdir(parents=True)
+    for name in (".ssh/id_rsa", ".netrc", ".local/share/opencode/auth.json"):
+        (home / name).write_text("very secret")
     (home / ".cargo" / "bin").symlink_to(home / ".ssh")
-    for name in ("bin", "lib", "share/opencode"):
-        (home / ".local" / name).mkdir(parents=True)
-    (home / ".local" / "share" / "opencode" / "auth.json").write_text("very secret")
     (home / ".local" / "bin" / "mytool").write_text("#!/bin/sh\necho harmless\n")
     (home / ".local" / "bin" / "mytool").chmod(0o755)
-    files = (".netrc", ".ssh/id_rsa", ".cargo/bin/id_rsa", ".local/share/opencode/auth.json")
+    (home / ".gitconfig").write_text("[http]\n\textraHeader = Authorization: very secret\n")
+    files = (".gitconfig", ".netrc", ".ssh/id_rsa", ".cargo/bin/id_rsa", ".local/share/opencode/auth.json")
     seen = f"cat {' '.join(f'{home}/{each}' for each in files)}; ls {engine.engine.home.path}; mytool"
     for variables in (
         {"HOME": str(home), "PATH": f"{home}/.ssh:{home}/.local/bin:{os.environ['PATH']}"},

@@ -8,6 +8,7 @@ directory is a private one for each project, which keeps the caches of its tools
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 
@@ -25,6 +26,9 @@ _SYSTEM = ("/usr", "/etc", "/opt", "/nix", "/gnu")
 _SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # A person's own settings that a sandbox sees, too.
 _SETTINGS = (".gitconfig", ".config/git/ignore")
+# What git's settings hold where they hold a secret: a password in an address, a header, a token.
+_CONFIDING = re.compile(rb"(?i)token|passw|secret|extraheader|oauth|api-?key|://(?!git@)[^/\s]*@")
+_LARGEST = 1_000_000
 # Names in a home directory that no sandbox may see, wherever PATH leads.
 _PRIVATE = (
     ".aws", ".azure", ".config", ".docker", ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings",
@@ -150,8 +154,24 @@ def home_tools(person: str) -> list[str]:
     return [
         f"{person}/{name}"
         for name in (*TOOLS, *_SETTINGS)
-        if os.path.lexists(f"{home}/{name}") and _is_there(home, name)
+        if os.path.lexists(f"{home}/{name}") and _is_there(home, name) and not _confides(f"{home}/{name}")
     ]
+
+
+def _confides(path: str) -> bool:
+    """Return whether these are settings of git that hold a secret."""
+    if not path.endswith("/.gitconfig"):
+        return False
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return True
+    try:
+        return _CONFIDING.search(os.read(file, _LARGEST)) is not None
+    except OSError:
+        return True
+    finally:
+        os.close(file)
 
 
 def _is_there(home: str, name: str) -> bool:
