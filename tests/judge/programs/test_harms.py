@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spec("A1", "A12")
             "git push --force origin main",
             "overwrites what others have: pushes origin main by force; cannot be undone",
         ),
-        ("git push", "publishes commits: the branch"),
+        ("git push", "publishes commits: the current branch"),
         ("git reset --hard HEAD~1", "throws away changes and moves the branch to HEAD~1; cannot be undone"),
         ("git clean -fdx", "deletes untracked files; cannot be undone"),
         ("git branch -D x", "deletes the branch x; cannot be undone"),

@@ -347,9 +347,9 @@ GIT = {
             "network",
             "no",
             when="-f --force --force-with-lease --mirror --delete -d --prune",
-            nothing="the branch",
+            nothing="the current branch",
         ),
-        does("publishes commits: {}", "network", nothing="the branch"),
+        does("publishes commits: {}", "network", nothing="the current branch"),
     ),
     **_uses(
         "git",
