@@ -42,7 +42,7 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
     if view.agent is None:
         yield "command", _commands(details) or line(view.command)
     else:
-        yield from _agent_facts(view, details, at)
+        yield from _agent_facts(engine, view, details, at)
         yield "waits for", "\n".join(_proposals(engine, view, look))
     yield "before", _hook_lines(details.get("before", ()))
     yield "finally", _hook_lines(details.get("finally", ()))
@@ -131,10 +131,14 @@ def _watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
         yield "waiting", f"{plural(watch['waiting'], 'signal')} for a run"
 
 
-def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterator[tuple[str, str]]:
+def _agent_facts(
+    engine: Engine, view: View, details: Mapping[str, Any], at: datetime
+) -> Iterator[tuple[str, str]]:
     agent = view.agent
     assert agent is not None
     yield "prompt", line(view.command)
+    if view.latest.cause == "resume" and (exchange := engine.sessions.exchange(view.latest.id)) is not None:
+        yield "follow-up", line(exchange.text)
     yield "agent", " · ".join(filter(None, [line(agent.name), line(agent.model or "")]))
     yield "session", line(details.get("session") or "")
     yield "fork of", line(details.get("forked_from") or "")

@@ -51,6 +51,7 @@ def test_a_conversation_continues(person: Person) -> None:
     shown = person.types("show", "--json", "talk").object
     assert (shown["kind"], shown["agent"], shown["resume_count"]) == ("agent", "offline", 1)
     assert "$ echo two" in shown["result"]
+    assert re.search(r"\n  prompt +`echo one`\n  follow-up +`echo two`\n", person.types("show", "talk").out)
     told = person.types("sessions", "talk").out
     assert told.index("> `echo one`") < told.index("> `echo two`")
     assert [each["prompt"] for each in person.types("sessions", "--json", "talk").objects] == [

@@ -36,10 +36,10 @@ class Plugin:
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
 
-    def reads(self, kind: str) -> dict[str, Any]:
-        """Read up to the next message of a kind."""
+    def reads(self, *kinds: str) -> dict[str, Any]:
+        """Read up to the next message of one of these kinds."""
         assert self._process.stdout is not None
-        while (message := json.loads(self._process.stdout.readline()))["type"] != kind:
+        while (message := json.loads(self._process.stdout.readline()))["type"] not in kinds:
             pass
         return dict(message)
 
@@ -306,7 +306,8 @@ def test_a_question_that_is_answered_elsewhere_is_withdrawn_and_the_call_goes_on
         (task,) = [each["id"] for each in person.types("ls", "--json", "--state", "proposed").objects]
         person.types(answer, task)
 
-        assert plugin.reads("withdraw")["id"] == question["id"]
+        withdrawn = plugin.reads("withdraw", "reply")
+        assert (withdrawn["type"], withdrawn["id"]) == ("withdraw", question["id"])
         reply = plugin.reads("reply")
         plugin.writes(type="answer", id=question["id"], answer="no")  # too late, and nobody asked
 
