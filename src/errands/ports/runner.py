@@ -10,7 +10,7 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
     from typing import Literal, Protocol
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
             this attempt never ran and never will.
             """
 
-        def look(self) -> None:
-            """Report what other processes wrote about runs that have no process here."""
+        def look(self, task_ids: Collection[str] | None) -> None:
+            """Report what others wrote about runs that have no process here: of these tasks, or of all."""
 
         async def open(self) -> None:
             """Get ready to start runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from errands.ports.runner import Launch, NotStarted
@@ -20,7 +20,7 @@ class QuietRunner:
         self.launches.append(launch)
 
     def stop(self, run_id: str, *, grace: float) -> None: ...
-    def look(self) -> None: ...
+    def look(self, task_ids: Collection[str] | None) -> None: ...
 
     def pause(self, run_id: str, *, wanted: bool) -> bool:
         return True

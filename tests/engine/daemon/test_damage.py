@@ -145,7 +145,7 @@ async def test_a_daemon_out_of_file_descriptors_does_not_spin(
     monkeypatch.setattr(bell_server, "CROWDED", 0.05)
     os.makedirs(home.path, exist_ok=True)
     rings: list[None] = []
-    bells = bell_server.BellServer(home.bell, lambda: rings.append(None), lambda _: None)
+    bells = bell_server.BellServer(home.bell, lambda _: rings.append(None), lambda _: None)
     bells.open()
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.socket(socket.AF_UNIX) as line, caplog.at_level(logging.WARNING):

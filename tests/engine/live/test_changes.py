@@ -221,7 +221,7 @@ async def test_a_change_that_hides_behind_a_report_is_read_a_while_later(
 @pytest.mark.spec("X9")
 async def test_a_watcher_that_reads_too_slowly_is_asked_to_read_everything(home: Home) -> None:
     os.makedirs(home.path, exist_ok=True)
-    server = BellServer(home.bell, lambda: None, lambda _: None)
+    server = BellServer(home.bell, lambda _: None, lambda _: None)
     server.open()
     slow = BellClient(home.bell)
     try:
@@ -243,7 +243,7 @@ async def test_a_watcher_that_reads_too_slowly_is_asked_to_read_everything(home:
 @pytest.mark.spec("X9")
 async def test_a_burst_of_changes_is_reported_in_few_lines_that_name_them_all(home: Home) -> None:
     os.makedirs(home.path, exist_ok=True)
-    server = BellServer(home.bell, lambda: None, lambda _: None)
+    server = BellServer(home.bell, lambda _: None, lambda _: None)
     server.open()
     watcher, waiter = BellClient(home.bell), BellClient(home.bell)
     try:

@@ -23,7 +23,9 @@ _LOG = logging.getLogger("errands.bell")
 class BellServer:
     """Receives rings and notifies watchers; nothing that a client sends can harm the daemon."""
 
-    def __init__(self, path: str, ring: Callable[[], None], expect: Callable[[list[str]], None]) -> None:
+    def __init__(
+        self, path: str, ring: Callable[[Collection[str]], None], expect: Callable[[list[str]], None]
+    ) -> None:
         self.path = path
         self._ring = ring
         self._expect = expect
@@ -155,14 +157,15 @@ class BellServer:
     def _execute(self, client: socket.socket, words: bytes) -> None:
         match words.split():
             case []:
-                self._ring()
+                self._ring(())
             case [b"ring", *task_ids]:
                 ids = [each.decode("ascii", "replace") for each in task_ids]
                 self.notify(ids, ended=ids)
-                self._ring()
+                self._ring(ids)
             case [b"changed", *task_ids]:
-                self.notify([each.decode("ascii", "replace") for each in task_ids], ended=())
-                self._ring()
+                ids = [each.decode("ascii", "replace") for each in task_ids]
+                self.notify(ids, ended=())
+                self._ring(ids)
             case [b"new", *_]:
                 lanes, _, names = words[4:].partition(b" : ")
                 self._expect(lanes.decode("utf-8", "replace").split())

@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.store import Store
 
+PLACED = 50  # runs for other hosts, which take no slot here, that are claimed in one transaction
 LENDING = ("approval", "task")  # what an agent's run waits for without its slot
 
 
@@ -79,18 +80,19 @@ class Dispatcher:
         return given
 
     def claim(self, *, now: datetime) -> list[tuple[Task, Run]]:
-        """Claim as many runs as the lanes have room for."""
+        """Claim as many runs as the lanes have room for, and of those for other hosts a good many."""
         claimed: list[tuple[Task, Run]] = []
 
         def fit(task: Task, run: Run) -> bool:
             return self.is_fit(task, run, now)
 
         for lane in sorted(self._backlog):
-            room = self._room(lane)
-            if room > 0:
+            room, most = self._room(lane), len(claimed) + PLACED
+            while room > 0 and len(claimed) < most and lane in self._backlog:
                 found = self._store.claim(lane, limit=room, now=now, fit=fit)
                 if len(found) < room:
                     self._backlog.discard(lane)
+                room -= sum(1 for task, _ in found if not task.host)
                 claimed += found
         return claimed
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from errands.config import Config
@@ -107,6 +107,7 @@ class Loops:
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
         self._needs_look = True
+        self._named: set[str] | None = None  # whose runs to look at; None: all
         self._later: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
         self._is_turn_queued = False
@@ -153,9 +154,13 @@ class Loops:
         await self._runner.close()
         self._store.close()
 
-    def look(self) -> None:
-        """Request a turn that first looks at what other processes wrote."""
+    def look(self, task_ids: Collection[str] = ()) -> None:
+        """Request a turn that first looks at what other processes wrote: about these tasks, or about any."""
         self._needs_look = True
+        if not task_ids:
+            self._named = None
+        elif self._named is not None:
+            self._named.update(task_ids)
         self.wake()
 
     def _expect(self, lanes: list[str]) -> None:
@@ -213,7 +218,8 @@ class Loops:
             expiry = self._store.next_due("questions")
         due = min(filter(None, (due, expiry, self._fire_schedules(now))), default=None)
         self._dispatcher.look()
-        self._runner.look()
+        self._runner.look(self._named)
+        self._named = set()
         self._supervisor.apply_stop_requests()
         self._supervisor.apply_pause_requests()
         self._sender.ring()

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from errands.model.run import task_of
 from errands.ports import rundir
 from errands.ports.fleet import placement
 from errands.ports.runner import Alive, Asked, Ended
 from errands.runners.shim import run_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from errands.ports.runner import Found, Launch, Report, Runner
 
@@ -31,6 +32,7 @@ class FleetRunner:
         self._inner = inner
         self._runs_dir = runs_dir
         self._placed: dict[str, int] = {}
+        self._run_of: dict[str, str] = {}  # the live run of each task
         self._seen: dict[str, _Marks] = {}
 
     @property
@@ -51,7 +53,7 @@ class FleetRunner:
         if not launch.host:
             return self._inner.start(launch)
         placement.begin(launch.directory, attempt=launch.attempt)
-        self._placed[launch.run_id] = launch.attempt
+        self._watch(launch.run_id, launch.attempt)
 
     def stop(self, run_id: str, *, grace: float) -> None:
         if run_id not in self._placed:  # else the host process finds the request in the store
@@ -67,16 +69,22 @@ class FleetRunner:
         found = placement.read(self._directory(run_id))
         if found is None or found.attempt != attempt:
             return self._inner.recover(run_id, attempt=attempt)
-        self._placed[run_id] = attempt
+        self._watch(run_id, attempt)
         return Alive(run_id=run_id, attempt=attempt, pid=None)
 
-    def look(self) -> None:
+    def look(self, task_ids: Collection[str] | None) -> None:
         """Report the placed runs that have ended, or that a host wants approval for."""
-        for run_id, attempt in list(self._placed.items()):
-            report = self._news(run_id, attempt)
+        tasks = [*self._run_of] if task_ids is None else self._run_of.keys() & {*task_ids}
+        for task_id in tasks:
+            run_id = self._run_of[task_id]
+            report = self._news(run_id, self._placed[run_id])
             if report is not None:
-                del self._placed[run_id], self._seen[run_id]
+                del self._placed[run_id], self._seen[run_id], self._run_of[task_id]
                 self.listener(report)
+
+    def _watch(self, run_id: str, attempt: int) -> None:
+        self._placed[run_id] = attempt
+        self._run_of[task_of(run_id)[0]] = run_id
 
     def _news(self, run_id: str, attempt: int) -> Report | None:
         directory = self._directory(run_id)

@@ -27,7 +27,7 @@ from errands.runners.shim.wire import start_message
 from errands.runners.system import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from errands.ports.runner import Found, Report
 
@@ -141,7 +141,7 @@ class ShimPool:
             return adopted.look_at_pause()
         return True
 
-    def look(self) -> None:
+    def look(self, task_ids: Collection[str] | None) -> None:
         """Do nothing: every run of a pool has a process here."""
 
     def knows(self, run_id: str) -> bool:

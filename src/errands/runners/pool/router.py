@@ -9,7 +9,7 @@ from errands.runners.system import system
 from errands.runners.warm.warm_pool import WarmPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from datetime import timedelta
 
     from errands.ports.runner import Found, Launch, Report, Runner
@@ -50,7 +50,7 @@ class Router:
     def recover(self, run_id: str, *, attempt: int) -> Found:
         return self._pool_of(run_id).recover(run_id, attempt=attempt)
 
-    def look(self) -> None:
+    def look(self, task_ids: Collection[str] | None) -> None:
         """Do nothing, as the pools."""
 
     def _pool_of(self, run_id: str) -> ShimPool:
