@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import procrastinate
-import psycopg
 
 from errands.hosts.fleet import PostgresFleet
 from errands.ports.fleet import Placed
@@ -48,12 +47,9 @@ async def _errands(url: str) -> AsyncIterator[tuple[Add, AddMany]]:
     await fleet.open()
 
     async def add_many(count: int) -> None:
-        with psycopg.connect(url, autocommit=True, options="-c search_path=fleet_wire") as connection:
-            connection.execute(
-                "select fleet.offer('home', 'bulk' || n, 'task', '*', 'bulk', 5, 'lost', "
-                "jsonb_build_object('n', n), false) from generate_series(1, %s) n",
-                (count,),
-            )
+        for start in range(0, count, 1000):
+            numbers = range(start, min(start + 1000, count))
+            await fleet.offer_all([placed(number, lane="bulk") for number in numbers])
 
     async def add(number: int) -> float:
         began = time.monotonic()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg.types.json import Jsonb
 
 from errands.hosts.fleet import PostgresFleet
 from errands.hosts.turns import FIELDS, TURN
@@ -150,14 +151,16 @@ class Host:
     async def take(self, number: int) -> Taken | None:
         """Take this very run, as a turn does with what the wire brings."""
         found = await self.fleet._connections.records(
-            f"select {', '.join(FIELDS)} from fleet.take(%s, %s, %s, 'offered')",
+            f"select {', '.join(FIELDS)} from fleet.take(%s, %s, %s)",
             (number, self.id, self.epoch),
         )
         return Taken(**found[0]) if found else None
 
     async def take_next(self, *, known: Sequence[int] = ()) -> list[Taken]:
         """Take all that there is room for, in one turn."""
-        found = await self.fleet._connections.rows(TURN, self.id, self.epoch, [], [], [], True, list(known))
+        found = await self.fleet._connections.rows(
+            TURN, self.id, self.epoch, [], [], Jsonb([]), True, list(known)
+        )
         return [Taken(**dict(zip(FIELDS, row[1:], strict=True))) for row in found]
 
     async def renew(self) -> Orders | None:

@@ -258,3 +258,14 @@ async def test_jobs_that_offer_no_run_are_cleaned_away(fleet: Fleet) -> None:
     await fleet.live(65, host)
 
     assert fleet.sql("select args->>'number' from fleet_wire.procrastinate_jobs") == [(str(offered),)]
+
+
+async def test_a_host_whose_lease_is_over_takes_nothing_in_a_turn(fleet: Fleet) -> None:
+    host = await fleet.host()
+    fleet.pass_time(31)
+    await fleet.fleet.offer(placed("a"))
+
+    assert await host.take_next() == []
+
+    await host.renew()
+    assert [taken.key for taken in await host.take_next()] == ["a"]

@@ -95,6 +95,30 @@ async def test_a_busy_host_takes_what_is_queued_in_order_without_an_offer(fleet:
     assert fleet.lanes_are_right()
 
 
+async def test_a_turn_takes_as_many_as_fit_in_order_even_if_the_host_is_named_like_its_label(
+    fleet: Fleet,
+) -> None:
+    host = await fleet.host(labels=("build1", "gpu"), slots=6)
+    await fleet.fleet.set_lane("narrow", 2)
+    fleet.sql("update fleet.hosts set state = 'draining'")  # so that nothing is offered on the wire
+    for n in range(4):
+        await fleet.fleet.offer(placed(f"n{n}", lane="narrow", selector="build1"))
+    for n in range(6):
+        await fleet.fleet.offer(placed(f"w{n}"))
+    fleet.sql("update fleet.hosts set state = 'up'")
+
+    taken = await host.take_next()
+
+    assert [each.key for each in taken] == ["n0", "n1", "w0", "w1", "w2", "w3"]
+    assert fleet.lanes_are_right()
+    assert await host.take_next(known=[each.number for each in taken]) == []
+    for each in taken[:4]:
+        assert await host.finish(each.number)
+    rest = await host.take_next(known=[each.number for each in taken[4:]])
+    assert {each.key for each in rest} == {"n2", "n3", "w4", "w5"}
+    assert fleet.lanes_are_right()
+
+
 async def test_what_ends_at_once_is_recorded_in_one_turn(fleet: Fleet) -> None:
     host = await fleet.host(slots=8)
     numbers = [await fleet.fleet.offer(placed(f"a{n}")) for n in range(8)]

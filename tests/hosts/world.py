@@ -76,6 +76,7 @@ class World:
             if kind < 0.2:
                 for process in self.current.values():
                     await self.take(process, self.random.choice(self.offered[-6:] or [0]))
+                    await self.take_next(process)
                 await self.pass_time()
             elif kind < 0.24:
                 await self.join(self.random.choice(NAMES))

@@ -21,7 +21,8 @@ MUTANTS = {
     ),
     "no epoch in takes": ("take", "h.epoch is distinct from its_epoch or ", ""),
     "no lease in takes": ("take", " or h.lease_until <= clock_timestamp()", ""),
-    "no attempt": ("has", "r.attempt = its_attempt and ", ""),
+    "no attempt": ("finish_all", "and r.attempt = e.attempt", ""),
+    "no epoch in turns": ("turn", "h.epoch = its_epoch and ", ""),
     "no quiet time": (
         "reap",
         "if instant < c.quiet_until or instant < c.settling_until then",
@@ -30,7 +31,7 @@ MUTANTS = {
     "no settling": ("take", "or clock_timestamp() < c.settling_until", ""),
     "no slack": ("reap", "lease_until < instant - c.slack", "lease_until < instant + c.lease / 2"),
     "no policy": ("may_run_again", "r.policy = 'again'", "true"),
-    "no lane": ("enter_lane", "and used < width", ""),
+    "no lane": ("room_in_lane", "greatest(width - used, 0)", "100"),
     "no count": ("end_run", "perform fleet.leave_lane(r.lane);", "null;"),
 }
 

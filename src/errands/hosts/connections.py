@@ -61,7 +61,7 @@ class Connections:
     def __init__(self, url: str, *, most: int = 6) -> None:
         self._parameters = _parameters(url)
         self._room = asyncio.Semaphore(most)
-        self._idle: list[psycopg.AsyncConnection[Any]] = []
+        self._idle: dict[psycopg.AsyncConnection[Any], set[str]] = {}  # and the calls that each has made
         self._closed = False
 
     @property
@@ -100,7 +100,8 @@ class Connections:
     async def close(self) -> None:
         self._closed = True
         while self._idle:
-            await self._idle.pop().close()
+            connection, _ = self._idle.popitem()
+            await connection.close()
 
     async def _tried(self, sql: str, values: Any, shape: Any) -> list[Any]:
         """Run a statement, again if its connection breaks, until the deadline."""
@@ -125,7 +126,7 @@ class Connections:
         async with asyncio.timeout_at(deadline):
             await self._room.acquire()
         try:
-            connection = self._idle.pop() if self._idle else await self.connect()
+            connection, calls = self._idle_for(sql) or (await self.connect(), set[str]())
             try:
                 timer = loop.call_at(deadline, sever, connection)
                 try:
@@ -140,10 +141,21 @@ class Connections:
             if self._closed:
                 await connection.close()
             else:
-                self._idle.append(connection)
+                self._idle[connection] = calls | {sql}
             return found
         finally:
             self._room.release()
+
+    def _idle_for(self, sql: str) -> tuple[psycopg.AsyncConnection[Any], set[str]] | None:
+        """Take an idle connection, if possible one that has made this call before.
+
+        The server compiles the functions behind a call for every connection anew, which takes milliseconds.
+        """
+        if not self._idle:
+            return None
+        known = (each for each, calls in reversed(self._idle.items()) if sql in calls)
+        connection = next(known, None) or next(reversed(self._idle))
+        return connection, self._idle.pop(connection)
 
     def unreachable(self, error: BaseException) -> str:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -181,7 +193,9 @@ class Connections:
 def _json(value: Any) -> str:
     """Write a value as JSON that PostgreSQL takes, whatever a program printed or a file is called."""
     text = json.dumps(value, ensure_ascii=False)
-    return _NUL.sub("\\1\ufffd", text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return _NUL.sub("\\1\ufffd", text) if "\\u0000" in text else text
 
 
 def _heed_cancellation(error: BaseException) -> None:

@@ -16,6 +16,7 @@ from errands.hosts.input import InputCalls
 from errands.hosts.notices import NoticeCalls
 from errands.hosts.turns import FIELDS, Turns
 from errands.model.errors import BadValue
+from errands.model.record import fields
 from errands.ports.fleet import (
     FleetLane,
     FoundRun,
@@ -38,11 +39,6 @@ if TYPE_CHECKING:
 POLL = 1.0  # seconds: what a lost notification costs
 _QUEUE_BYTES = 32  # as fleet.queue_of has it
 _CHANNEL = "procrastinate_queue_v1#"  # where procrastinate says that a queue has a job
-_OFFERS = (
-    "select fleet.offer(home, key, task, selector, lane, priority, policy, body, had_host) from unnest("
-    "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::integer[], %s::text[], %s::jsonb[], "
-    "%s::boolean[]) o (home, key, task, selector, lane, priority, policy, body, had_host)"
-)
 _VIEW = "number, home, key, task, state, attempt, host, selector, lane, view, outcome"
 
 
@@ -134,18 +130,8 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
         return number
 
     async def offer_all(self, several: Sequence[Placed]) -> list[int]:
-        found = await self._connections.rows(
-            _OFFERS,
-            [placed.home for placed in several],
-            [placed.key for placed in several],
-            [placed.task for placed in several],
-            [placed.selector for placed in several],
-            [placed.lane for placed in several],
-            [placed.priority for placed in several],
-            [placed.policy for placed in several],
-            [Jsonb(dict(placed.body)) for placed in several],
-            [placed.had_host for placed in several],
-        )
+        offers = [{name: getattr(placed, name) for name in fields(placed)} for placed in several]
+        found = await self._connections.rows("select fleet.offer_all(%s)", Jsonb(offers))
         return [number for (number,) in found]
 
     async def cancel(self, home: str, key: str, *, grace: float) -> None:
@@ -224,12 +210,13 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
         runs = sorted(views)  # those who lock several do it in this order
         answers = await self._connections.rows(
             "select fleet.report(number, attempt, %s, %s, view)"
-            " from unnest(%s::bigint[], %s::integer[], %s::jsonb[]) r (number, attempt, view)",
+            " from unnest(%s::bigint[], %s::integer[], array(select jsonb_array_elements(%s)))"
+            " r (number, attempt, view)",
             host,
             epoch,
             [number for number, _ in runs],
             [attempt for _, attempt in runs],
-            [Jsonb(dict(views[each])) for each in runs],
+            Jsonb([dict(views[each]) for each in runs]),
         )
         return [_accepted(answer) for (answer,) in answers]
 

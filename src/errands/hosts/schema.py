@@ -14,7 +14,7 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 5
+VERSION = 6
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
@@ -65,6 +65,17 @@ _UPGRADES: dict[int, str] = {
     $$;
     """,
     5: "",  # a function of its own
+    6: """
+    drop type if exists fleet.offering;
+    create type fleet.offering as (
+        home text, key text, task text, selector text, lane text, priority integer, policy text, body jsonb,
+        had_host boolean
+    );
+    drop function if exists fleet.enter_lane, fleet.take;
+    drop index if exists fleet.runs_by_key;
+    alter table fleet.runs drop constraint if exists runs_home_key_key,
+        drop constraint if exists runs_key_home_key, add unique (key, home);
+    """,
 }
 _LOCK = 7203331
 

@@ -24,7 +24,9 @@ POLL = 1.0  # seconds: what a lost notification costs
 FIELDS = ("number", "attempt", "home", "body", "key", "task", "selector", "lane", "priority", "policy")
 TURN = (
     f"select answer, {', '.join(f'(run).{name}' for name in FIELDS)} from "
-    "fleet.turn(%s, %s, %s::bigint[], %s::integer[], %s::jsonb[], %s, %s::bigint[])"
+    # One JSON text: in an array of them every quotation mark would have to be escaped once more.
+    "fleet.turn(%s, %s, %s::bigint[], %s::integer[], array(select jsonb_array_elements(%s)), %s, "
+    "%s::bigint[])"
 )
 
 
@@ -35,7 +37,7 @@ class _End:
         self.by = by
         self.number = number
         self.attempt = attempt
-        self.outcome = Jsonb(dict(outcome))
+        self.outcome = dict(outcome)
         self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
 
@@ -148,7 +150,7 @@ class Turns:
                 *by,
                 [end.number for end in ends],
                 [end.attempt for end in ends],
-                [end.outcome for end in ends],
+                Jsonb([end.outcome for end in ends]),
                 is_taking,
                 list(self.has),
             )

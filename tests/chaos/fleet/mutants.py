@@ -19,11 +19,15 @@ MUTANTS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "",
         ),
         ("has", " and r.epoch = its_epoch", ""),
+        ("finish_all", " and r.epoch = its_epoch", ""),
+        ("turn", "h.epoch = its_epoch and ", ""),
     ),
     # All executions of a run count as one, so what is known of the last one counts for the next.
     "no attempt": (
         ("take", "attempt = attempt + 1", "attempt = 1"),
+        ("take_queued", "attempt = attempt + 1", "attempt = 1"),
         ("has", "r.attempt = its_attempt and ", ""),
+        ("finish_all", "and r.attempt = e.attempt", ""),
     ),
     # After a failover runs are handed out before their hosts have said that they have them.
     "no quiet time": (("settle", "clock_timestamp() + quiet", "clock_timestamp()"),),

@@ -81,18 +81,24 @@ create or replace function fleet.room(wanted text) returns integer language sql 
     ), 0)::integer - (select count(*) from fleet.runs where state = 'offered' and selector = wanted)::integer
 $$;
 
--- Count one more run in a lane, if it has room. A lane without a limit is not counted.
-create or replace function fleet.enter_lane(its_name text) returns boolean language plpgsql as $$
+-- How many more runs a lane has room for, until this transaction is over; null for a lane without a limit.
+create or replace function fleet.room_in_lane(its_name text) returns integer language plpgsql as $$
+declare
+    room integer;
 begin
     perform 1 from fleet.lanes where name = its_name;
-    if not found then
-        return true;
+    if found then
+        -- One call at a time, because one that holds a lane may need another.
+        perform pg_advisory_xact_lock(7203331, 2);
+        select greatest(width - used, 0) into room from fleet.lanes where name = its_name;
     end if;
-    -- One call at a time, because one that holds a lane may need another.
-    perform pg_advisory_xact_lock(7203331, 2);
-    update fleet.lanes set used = used + 1 where name = its_name and used < width;
-    return found;
+    return room;
 end
+$$;
+
+-- Count so many more runs in a lane that has room for them. A lane without a limit is not counted.
+create or replace function fleet.enter_lane(its_name text, several integer) returns void language sql as $$
+    update fleet.lanes set used = used + several where name = its_name
 $$;
 
 -- Count one more run in a lane, whether it has room or not: it runs already.
@@ -158,7 +164,8 @@ begin
         select * into run from fleet.runs
         where state = 'queued' and selector = head.selector and lane = head.lane
         order by priority, place limit 1 for update skip locked;
-        if found and fleet.enter_lane(head.lane) then
+        if found and coalesce(fleet.room_in_lane(head.lane), 1) > 0 then
+            perform fleet.enter_lane(head.lane, 1);
             return;
         end if;
         lanes := array_remove(lanes, head.lane);

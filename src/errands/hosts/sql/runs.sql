@@ -5,48 +5,57 @@ create or replace function fleet.number_of(home text, key text) returns bigint l
     select ('x' || substr(md5(home || chr(10) || key), 1, 13))::bit(52)::bigint
 $$;
 
-create or replace function fleet.offer(
-    new_home text, new_key text, new_task text, new_selector text, new_lane text, new_priority integer,
-    new_policy text, new_body jsonb, had_host boolean
-) returns bigint language plpgsql as $$
+-- Offer runs, each an object; return their numbers in the same order.
+create or replace function fleet.offer_all(several jsonb) returns setof bigint language plpgsql as $$
 declare
     c fleet.clock;
-    wanted bigint := fleet.number_of(new_home, new_key);
+    o fleet.offering[];
     untraced jsonb := jsonb_build_object('lost', 'the fleet''s database lost track of it');
+    is_new boolean;
+    wanted record;
 begin
     perform fleet.enter();
     c := fleet.settle();
-    if had_host and new_policy <> 'again' then
-        -- If it is unknown or doubted here, the server lost that a host took it. While the fleet settles that host can
-        -- say so; after that nobody knows how it ended, and it must not run a second time.
-        if clock_timestamp() >= c.settling_until then
-            insert into fleet.runs
-                (number, home, key, task, selector, lane, priority, policy, body, state, ended, outcome)
-            values (
-                wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body,
-                'ended', clock_timestamp(), untraced
-            ) on conflict do nothing;
-            if not found then
-                update fleet.runs set state = 'ended', ended = clock_timestamp(), outcome = untraced
-                where number = wanted and state = 'doubted';
-            end if;
-        end if;
-        return wanted;
+    o := array(select jsonb_populate_recordset(null::fleet.offering, several));
+    -- If one that had a host is unknown or doubted here, the server lost that a host took it. While the fleet settles
+    -- that host can say so; after that nobody knows how it ended, and it must not run a second time.
+    if clock_timestamp() >= c.settling_until then
+        insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body, state, ended, outcome)
+        select fleet.number_of(home, key), home, key, task, selector, lane, priority, policy, body,
+            'ended', clock_timestamp(), untraced
+        from unnest(o) where had_host and policy <> 'again' on conflict do nothing;
+        update fleet.runs r set state = 'ended', ended = clock_timestamp(), outcome = untraced
+        from unnest(o) n
+        where r.number = fleet.number_of(n.home, n.key) and r.state = 'doubted' and n.had_host and n.policy <> 'again';
     end if;
     insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
-    values (wanted, new_home, new_key, new_task, new_selector, new_lane, new_priority, new_policy, new_body)
+    select fleet.number_of(home, key), home, key, task, selector, lane, priority, policy, body
+    from unnest(o) with ordinality where not (had_host and policy <> 'again') order by ordinality
     on conflict do nothing; -- whichever of the two unique keys another offer of the same run has reached by now
-    if not found then
-        update fleet.runs set state = 'queued' where number = wanted and state = 'doubted';
+    is_new := found;
+    update fleet.runs r set state = 'queued' from unnest(o) n
+    where r.number = fleet.number_of(n.home, n.key) and r.state = 'doubted' and not (n.had_host and n.policy <> 'again');
+    if is_new or found then
+        for wanted in select distinct selector, lane from unnest(o) loop
+            -- Whatever else waits was offered as far as there is room.
+            perform fleet.admit(wanted.selector, wanted.lane);
+            -- Hosts that are about to end a run take what is queued; one that ends it this moment has to look again.
+            perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(wanted.selector), '');
+        end loop;
     end if;
-    if found then
-        -- Whatever else waits was offered as far as there is room.
-        perform fleet.admit(new_selector, new_lane);
-        -- Hosts that are about to end a run take what is queued; one that ends it this very moment has to look again.
-        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(new_selector), '');
-    end if;
-    return wanted;
+    return query select fleet.number_of(home, key) from unnest(o) with ordinality order by ordinality;
 end
+$$;
+
+-- Hosts of an older version offer this way.
+create or replace function fleet.offer(
+    new_home text, new_key text, new_task text, new_selector text, new_lane text, new_priority integer,
+    new_policy text, new_body jsonb, had_host boolean
+) returns bigint language sql as $$
+    select fleet.offer_all(jsonb_build_array(jsonb_build_object(
+        'home', new_home, 'key', new_key, 'task', new_task, 'selector', new_selector, 'lane', new_lane,
+        'priority', new_priority, 'policy', new_policy, 'body', new_body, 'had_host', had_host
+    )))
 $$;
 
 -- End a run that no host has any more, whose row is locked.
@@ -79,10 +88,8 @@ begin
 end
 $$;
 
--- Take a run for a host that is up and whose lease holds; no row means that it may not. It was offered, or it is
--- still queued and counted in its lane.
-create or replace function fleet.take(its_number bigint, its_host text, its_epoch bigint, its_state text)
-returns setof fleet.runs language plpgsql as $$
+-- Take a run that was offered for a host that is up and whose lease holds; no row means that it may not.
+create or replace function fleet.take(its_number bigint, its_host text, its_epoch bigint) returns setof fleet.runs language plpgsql as $$
 declare
     c fleet.clock;
     h fleet.hosts;
@@ -99,7 +106,7 @@ begin
         return next r;
         return;
     end if;
-    if r.state is distinct from its_state or h.state <> 'up' or not fleet.matches(r.selector, h)
+    if r.state is distinct from 'offered' or h.state <> 'up' or not fleet.matches(r.selector, h)
         or clock_timestamp() < c.settling_until
     then
         return;

@@ -68,7 +68,7 @@ create table fleet.runs (
     ended timestamptz,
     acked boolean not null default false,
     goes_on boolean not null default false, -- whether its task does, as its home said when it acknowledged the end
-    unique (home, key),
+    unique (key, home),
     check ((state = 'taken') <= (host is not null and epoch is not null)),
     check ((state = 'ended') = (outcome is not null))
 );
@@ -79,7 +79,12 @@ create index results on fleet.runs (home) where state in ('taken', 'ended', 'dou
 create index kept_runs on fleet.runs (ended) where acked;
 create index runs_by_place on fleet.runs (place);
 create index runs_by_task on fleet.runs (task collate "C");
-create index runs_by_key on fleet.runs (key);
+
+-- A run as its home offers it. Of one that had a host, its home knows that a host took it.
+create type fleet.offering as (
+    home text, key text, task text, selector text, lane text, priority integer, policy text, body jsonb,
+    had_host boolean
+);
 
 -- Output: a tail is replaced by the next one, the rest stays within bounds (see output.sql).
 create table fleet.chunks (

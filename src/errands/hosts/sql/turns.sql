@@ -16,7 +16,7 @@ begin
         job := procrastinate_fetch_job_v2(queues, null);
         exit when job.id is null;
         perform procrastinate_finish_job_v1(job.id, 'succeeded', true);
-        return query select * from fleet.take((job.args->>'number')::bigint, h.id, h.epoch, 'offered');
+        return query select * from fleet.take((job.args->>'number')::bigint, h.id, h.epoch);
         if found then
             taken := taken + 1;
         end if;
@@ -24,69 +24,130 @@ begin
 end
 $$;
 
--- Take what is queued and has room in its lane, at most so many.
+-- Take what is queued and has room in its lane, at most so many, for a host that may take runs.
 create or replace function fleet.take_queued(h fleet.hosts, most integer) returns setof fleet.runs language plpgsql as $$
 declare
-    selectors text[] := fleet.selectors_of(h);
+    selectors text[] := array(select distinct unnest(fleet.selectors_of(h)));
     lanes text[];
-    next record;
+    head record;
+    room integer;
+    picked bigint[];
+    taken bigint[] := '{}';
 begin
     if most > 0 then
         lanes := fleet.waiting_lanes(selectors);
     end if;
-    for _ in 1 .. most loop
-        next := fleet.next_queued(selectors, lanes);
-        lanes := next.lanes;
-        exit when (next.run).number is null;
-        return query select * from fleet.take((next.run).number, h.id, h.epoch, 'queued');
-        if not found then
-            perform fleet.leave_lane((next.run).lane);
-            exit;
+    while cardinality(lanes) > 0 and cardinality(taken) < most loop
+        -- The lane whose next run comes first; if nothing waits elsewhere, several are taken at once.
+        select s.selector, l.lane, case count(*) over () when 1 then most - cardinality(taken) else 1 end as most into head
+        from unnest(selectors) s (selector) cross join unnest(lanes) l (lane) cross join lateral (
+            select priority, place from fleet.runs
+            where state = 'queued' and selector = s.selector and lane = l.lane and number <> all (taken)
+            order by priority, place limit 1
+        ) first order by first.priority, first.place limit 1;
+        exit when not found;
+        room := least(head.most, fleet.room_in_lane(head.lane));
+        picked := array(
+            select number from fleet.runs
+            where state = 'queued' and selector = head.selector and lane = head.lane and number <> all (taken)
+            order by priority, place limit room for update skip locked
+        );
+        if cardinality(picked) = 0 then
+            lanes := array_remove(lanes, head.lane); -- it is full, or others are about to take what waits
+        else
+            perform fleet.enter_lane(head.lane, cardinality(picked));
+            taken := taken || picked;
         end if;
     end loop;
+    if cardinality(taken) > 0 then
+        perform fleet.wake(home) from (select distinct home from fleet.runs where number = any (taken)) r;
+        return query with now_taken as (
+            update fleet.runs set state = 'taken', attempt = attempt + 1, host = h.id, epoch = h.epoch, job = null
+            where number = any (taken) returning *
+        ) select * from now_taken order by priority, place;
+    end if;
 end
 $$;
 
--- Each end is answered as `fleet.finish` has it; the other rows are runs that the host has from now on. What it has
+-- Record how runs of a host ended, and answer for each: 'yes', 'no', or 'settling' while the server may have lost that
+-- the host has it. What was said before, and whose reply was lost, is answered as it was then.
+create or replace function fleet.finish_all(
+    numbers bigint[], attempts integer[], its_host text, its_epoch bigint, outcomes jsonb[], is_settling boolean
+) returns table (answer text, number bigint) language plpgsql as $$
+declare
+    homes text[];
+    lanes text[];
+begin
+    perform 1 from fleet.hosts where id = its_host for key share;
+    perform 1 from fleet.runs r where r.number = any (numbers) order by r.number for update;
+    with over as (
+        update fleet.runs r set state = 'ended', ended = clock_timestamp(), outcome = e.outcome
+        from unnest(numbers, attempts, outcomes) e (number, attempt, outcome)
+        where r.number = e.number and r.state = 'taken' and r.attempt = e.attempt
+            and r.host = its_host and r.epoch = its_epoch
+        returning r.home, r.lane, r.paused
+    ) select array_agg(distinct o.home), array_agg(o.lane) filter (where not o.paused) into homes, lanes from over o;
+    if exists (select from fleet.lanes) then
+        perform fleet.leave_lane(lane) from unnest(lanes) lane;
+    end if;
+    perform fleet.wake(home) from unnest(homes) home;
+    return query select
+        case
+            when r.state = 'ended' and r.attempt = e.attempt and r.host = its_host and r.epoch = its_epoch
+                and r.outcome = e.outcome then 'yes'
+            when is_settling then 'settling'
+            else 'no'
+        end, e.number
+    from unnest(numbers, attempts, outcomes) with ordinality e (number, attempt, outcome, place)
+    left join fleet.runs r on r.number = e.number order by e.place;
+end
+$$;
+
+-- Each end is answered as `fleet.finish_all` has it; the other rows are runs that the host has from now on. What it has
 -- without knowing is among them, because a reply can be lost. Of runs that no host has, what is offered comes first. A
 -- host that is never idle takes what is queued without an offer, which saves most of the work.
 create or replace function fleet.turn(
     its_host text, its_epoch bigint, numbers bigint[], attempts integer[], outcomes jsonb[],
     is_taking boolean, known bigint[]
-) returns table (answer text, run fleet.runs) language plpgsql as $$
+) returns table (answer text, run fleet.runs) language plpgsql
+    -- Its statements are planned once for a connection, and not for each call, which took a quarter of the time. A table
+    -- may be small by then, so a plan must not count on that.
+    set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+as $$
 declare
     c fleet.clock;
     h fleet.hosts;
+    is_settling boolean;
     ended record;
-    free integer;
+    has_unknown boolean;
+    used integer;
+    taken integer;
 begin
     perform fleet.enter();
     c := fleet.settle();
-    for ended in
-        select e.number, e.attempt, e.outcome from unnest(numbers, attempts, outcomes) as e (number, attempt, outcome)
-        order by e.number
-    loop
-        answer := fleet.finish(ended.number, ended.attempt, its_host, its_epoch, ended.outcome);
-        run.number := ended.number;
-        return next;
-    end loop;
-    answer := null;
-    if is_taking then
-        for run in select * from fleet.held(its_host, its_epoch) t where t.number <> all (known) loop
+    is_settling := clock_timestamp() < c.settling_until;
+    if cardinality(numbers) > 0 then
+        for ended in
+            select * from fleet.finish_all(numbers, attempts, its_host, its_epoch, outcomes, is_settling)
+        loop
+            answer := ended.answer;
+            run.number := ended.number;
             return next;
         end loop;
-        select * into h from fleet.hosts where id = its_host and epoch = its_epoch and state = 'up';
-        if found and clock_timestamp() >= c.settling_until then
-            free := h.slots - (
-                select count(*) from fleet.runs r where r.host = its_host and r.state = 'taken' and not r.paused
-            );
-            for run in select * from fleet.take_offered(h, free) loop
-                free := free - 1;
-                return next;
-            end loop;
-            for run in select * from fleet.take_queued(h, free) loop
-                return next;
-            end loop;
+    end if;
+    if is_taking then
+        select count(*) filter (where not r.paused), bool_or(r.epoch = its_epoch and r.number <> all (known))
+        into used, has_unknown
+        from fleet.runs r where r.host = its_host and r.state = 'taken';
+        if has_unknown then
+            return query select null::text, t from fleet.held(its_host, its_epoch) t where t.number <> all (known);
+        end if;
+        -- It may not be given up meanwhile; that it renews its lease disturbs nobody.
+        select * into h from fleet.hosts where id = its_host for key share;
+        if h.epoch = its_epoch and h.state = 'up' and h.lease_until > clock_timestamp() and not is_settling then
+            return query select null::text, t from fleet.take_offered(h, h.slots - used) t;
+            get diagnostics taken = row_count;
+            return query select null::text, t from fleet.take_queued(h, h.slots - used - taken) t;
         end if;
     end if;
     -- If this host took what it could, then other hosts only get more from lanes that have a limit, and room now.
