@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.fleet import home_side
 from errands.engine.fleet.home_side import AT_ONCE, HomeSide
 from errands.hosts.fleet import PostgresFleet
@@ -16,11 +17,18 @@ from errands.model.view import View
 from errands.ports.fleet import HostFacts, placement
 from errands.ports.fleet.membership import Membership, write
 from errands.ports.home import Home
+from errands.ports.runner import Alive
 from errands.runners.output.mirror import Mirror, has_ended
+from errands.runners.pool.fleet_runner import FleetRunner
 from errands.testing.engines import TestEngine, embedded, until
+from tests.engine.daemon.quiet_runner import QuietRunner
 
 if TYPE_CHECKING:
-    from errands.ports.fleet import Placed
+    from datetime import datetime
+
+    from errands.model.run import Run
+    from errands.model.task import Task
+    from errands.ports.fleet import Placed, PlacedView
 
 pytestmark = pytest.mark.spec("X12")
 
@@ -93,6 +101,70 @@ async def test_many_runs_are_offered_a_few_at_once_and_in_order(laptop: Laptop) 
     assert await laptop.offered() == [view.id for view in views]
     assert laptop.fleet.offers == [AT_ONCE] * 3
     assert not laptop.side.is_behind
+
+
+async def test_placed_runs_are_claimed_many_at_once_and_those_of_this_host_as_lanes_have_room(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = laptop.engine.engine
+    engine.queue.set_lane("shell", 2)
+    most: list[int] = []
+    claim = Dispatcher.claim
+
+    def counted(self: Dispatcher, *, now: datetime) -> list[tuple[Task, Run]]:
+        found = claim(self, now=now)
+        most.append(len(found))
+        return found
+
+    monkeypatch.setattr(Dispatcher, "claim", counted)
+    here = [Draft(command=("sleep", "1000"), name=f"here{n}") for n in range(4)]
+    away = [Draft(command=("true",), host="big", name=f"deed{n}") for n in range(MANY)]
+    views = await laptop.engine.submit_all([here[0], *away, *here[1:]])
+
+    await until(lambda: all(placement.read(engine.home.run(each.latest.id)) for each in views[1:-3]))
+
+    assert max(most) > 20
+    await until(lambda: engine.counts()["running"] == MANY + 2)
+    assert engine.counts()["pending"] == 2
+
+
+async def test_the_daemon_looks_only_at_the_runs_that_it_is_told_of(laptop: Laptop) -> None:
+    views = await laptop.place(3)
+    runner = FleetRunner(QuietRunner(), laptop.engine.engine.home.runs)
+    reported: list[str] = []
+    runner.listener = lambda report: reported.append(report.run_id)
+    for view in views:
+        run_id = view.latest.id
+        assert isinstance(runner.recover(run_id, attempt=1), Alive)
+        mirror = Mirror(laptop.engine.engine.home.run(run_id), run_id, attempt=1, header=b"# x\n\n", cap=1000)
+        mirror.finish({"code": "0"})
+
+    runner.look([views[1].id, "unknown"])
+    assert reported == [views[1].latest.id]
+    runner.look(None)
+
+    assert sorted(reported) == sorted(view.latest.id for view in views)
+
+
+async def test_a_home_without_placed_runs_asks_for_results_only_if_there_may_be_some(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    results = laptop.fleet.results
+
+    async def counted(home: str) -> list[PlacedView]:
+        asked.append(home)
+        return await results(home)
+
+    monkeypatch.setattr(laptop.fleet, "results", counted)
+    for _ in range(3):
+        await laptop.side.work()
+    assert len(asked) == 1
+    laptop.side.has_news = True
+
+    await laptop.side.work()
+
+    assert len(asked) == 2
 
 
 async def test_a_cancellation_does_not_wait_for_all_that_is_to_be_offered(

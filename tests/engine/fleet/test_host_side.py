@@ -235,6 +235,16 @@ async def test_a_command_of_an_agent_has_the_fuse_of_the_agent(host: Host) -> No
     assert fuses == [engine.home.fuse] * 2
 
 
+async def test_a_short_output_and_the_end_after_it_need_one_look(host: Host) -> None:
+    number = await host.offer("echo said")
+    await host.take(number)
+    await host.side.find_again()
+    await until(lambda: host.engine.engine.counts().get("completed") == 1)
+    await host.side.work()
+    assert ((await host.view(number)).outcome or {})["bytes"] == "5"
+    assert [each.content for each in await host.fleet.output(number, attempt=1, start=0)] == [b"said\n"]
+
+
 async def test_of_much_output_the_beginning_and_the_end_arrive(host: Host) -> None:
     number = await host.offer("echo first; seq 1 300000; echo last")
     await host.take(number)

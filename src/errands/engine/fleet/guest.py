@@ -145,11 +145,15 @@ class GuestNotes:
         if "event" in taken.body:
             event_payload.keep(self._event_path(taken.number), taken.body["event"])
 
-    def forget(self, number: int) -> None:
-        if self._noted.pop(number, None) is not None:
-            self._add(b"%d\n" % number)
-        with suppress(FileNotFoundError):
-            os.unlink(self._event_path(number))
+    def forget(self, *numbers: int) -> None:
+        """Note that runs are over; what is not known is left out."""
+        gone = {number: self._noted.pop(number) for number in numbers if number in self._noted}
+        if gone:
+            self._add(b"".join(b"%d\n" % number for number in gone))
+        for number, line in gone.items():
+            if b'"event"' in line:
+                with suppress(FileNotFoundError):
+                    os.unlink(self._event_path(number))
 
     def _read(self, line: bytes) -> None:
         try:

@@ -19,10 +19,9 @@ from errands.engine.triggers.event_payload import packed, prompt_with_event
 from errands.model.action import Prompt
 from errands.model.agent.session import remote_place
 from errands.model.errors import NotFound, StoreUnreadable
-from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.ports import rundir
-from errands.ports.fleet import placement
+from errands.ports.fleet.placement import Places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +76,8 @@ class HomeSide:
         self._has_ended = has_ended
         self._known: dict[str, tuple[Task, Run]] = {}
         self._offered: set[str] = set()
+        self._places = Places()
+        self.has_news = True  # whether the fleet may know something about runs of this home
         self.is_behind = False  # there is more to offer than fits into one turn
         self._cancelled: set[str] = set()
         self._told_pauses: dict[str, bool] = {}
@@ -84,6 +85,7 @@ class HomeSide:
         self._inputs = InputSide(engine, fleet, membership.id)
         self._mirrors: dict[tuple[str, int], Mirror] = {}
         self._followed: dict[int, float] = {}
+        self._streams: set[int] = set()  # the runs whose output was asked for as it is printed
         self._next_requests = 0.0
         self._requests_under_way: list[Request] = []
         self._agents = AgentMirror(engine, fleet)
@@ -116,14 +118,19 @@ class HomeSide:
                 grace = task.limits.grace.total_seconds()
                 await self._fleet.cancel(self._me.id, key, grace=grace)
                 self._cancelled.add(key)
-            await self._tell_pause(key, run, wanted=run.id in paused)
+            if self._told_pauses.get(key) != (wanted := run.id in paused):
+                await self._tell_pause(key, run, wanted=wanted)
             if task.takes_input:
                 await self._inputs.send(key, run)
         self._offered &= running.keys()
         self._cancelled &= running.keys()
         self._told_pauses = {key: each for key, each in self._told_pauses.items() if key in running}
         self._inputs.keep_only(running)
-        results = await self._fleet.results(self._me.id)
+        results: list[PlacedView] = []
+        if running or self.has_news:
+            self.has_news = False
+            results = await self._fleet.results(self._me.id)
+            self.has_news = bool(results)
         self._note_losses(running, {view.key for view in results})
         await self._follow([each.number for each in results if each.outcome is None and each.key in running])
         try:
@@ -141,7 +148,7 @@ class HomeSide:
         """Return what is placed; of what is known already, only a request to stop it is news."""
         store, known = self._engine.store, self._known
         self._known = {}
-        for run_id, attempt in store.running_attempts().items():
+        for run_id, attempt in store.running_attempts(placed=True).items():
             key = f"{run_id}:{attempt}"
             try:
                 self._known[key] = known.get(key) or (store.task(task_of(run_id)[0]), store.run(run_id))
@@ -150,7 +157,9 @@ class HomeSide:
         for run in store.stopping():
             if (found := self._known.get(key_of(run))) is not None:
                 self._known[key_of(run)] = (found[0], run)
-        return {key: found for key, found in self._known.items() if found[0].host}
+        for key in known.keys() - self._known.keys():
+            self._places.forget(self._engine.home.run(known[key][1].id))
+        return self._known
 
     async def _record_all(
         self, results: list[PlacedView], running: Mapping[str, tuple[Task, Run]]
@@ -178,19 +187,28 @@ class HomeSide:
 
     async def _bring_output(self, mirrored: list[_Mirrored]) -> None:
         """Bring what several runs printed, as much as one answer has each time; then record their ends."""
-        by_number, left = {view.number: mirror for view, *_, mirror in mirrored}, len(mirrored)
-        while left:
-            pieces = await self._fleet.outputs(
-                [(view.number, view.attempt, mirror.position) for view, *_, mirror in mirrored]
-            )
+        by_number = {view.number: mirror for view, *_, mirror in mirrored}
+        while wanted := [
+            (view.number, view.attempt, mirror.position)
+            for view, *_, mirror in mirrored
+            if self._may_have_more(view, mirror)
+        ]:
+            pieces = await self._fleet.outputs(wanted)
             for piece in pieces:
                 by_number[piece.number].feed(piece.start, piece.content)
-            left = len(pieces)
+            if not pieces:
+                break
         for view, task, run, mirror in mirrored:
             if view.outcome is not None:
-                await self._claim_notices(view, task, run, self._engine.home.run(run.id))
+                await self._claim_notices(view, task, run)
                 mirror.finish(view.outcome)
                 self._recorded.append(task.id)
+
+    def _may_have_more(self, view: PlacedView, mirror: Mirror) -> bool:
+        """Return whether the fleet may have output of a run; most are over before any is asked for."""
+        if view.outcome is None:
+            return view.number in self._streams
+        return str(view.outcome.get("bytes")) != str(mirror.position)
 
     def _goes_on(self, task_id: str) -> bool:
         """Return whether a task is not over, although its run has ended."""
@@ -217,9 +235,7 @@ class HomeSide:
                 await self._fleet.reply(self._me.id, request.number, reply)
 
     async def _tell_pause(self, key: str, run: Run, *, wanted: bool) -> None:
-        """Tell the fleet that a run is to be paused or continued, if that is anything new."""
-        if self._told_pauses.get(key) == wanted:
-            return
+        """Tell the fleet that a run is to be paused or continued."""
         # After a restart, or when the fleet may have lost it, only the directory knows what was ever wanted.
         is_known = key in self._told_pauses or wanted
         if is_known or rundir.pause_wanted(self._engine.home.run(run.id)) is not None:
@@ -243,8 +259,8 @@ class HomeSide:
             self.is_behind = bool(new) and self._engine.clock.monotonic() > until
 
     def _offer_of(self, task: Task, run: Run) -> Placed | None:
-        where = placement.read(self._engine.home.run(run.id))
-        if where is None or where.attempt != run.attempt:
+        where = self._places.of(self._engine.home.run(run.id), run.attempt)
+        if where is None:
             return None  # the daemon is about to start it
         asked = self._asked(task, run) if isinstance(task.action, Prompt) else None
         event = packed(self._engine.store, task, run)
@@ -270,18 +286,17 @@ class HomeSide:
             return None
         outcome = view.outcome
         if outcome is not None and "ask" in outcome:
-            asked = placement.Placement(
-                attempt=run.attempt,
-                asked=str(outcome["ask"]),
-                asked_on=view.host,
-                digest=str(outcome.get("digest", "")),
-            )
-            placement.write(directory, asked)
+            where = self._places.of(directory, run.attempt)
+            if where is None or not where.asked:
+                asked, digest = str(outcome["ask"]), str(outcome.get("digest", ""))
+                self._places.note(
+                    directory, run.attempt, host="", asked=asked, asked_on=view.host, digest=digest
+                )
             self._recorded.append(task.id)
             return None
         if view.host:
             has_begun = outcome is not None or bool(view.view) or not may_be_asked(task)
-            self._note_host(directory, run, view.host, task.id, has_begun=has_begun)
+            self._note_host(run, view.host, task.id, has_begun=has_begun)
         if not view.host and outcome is None:
             return None
         await self._agents.record(view, task, run)
@@ -307,15 +322,14 @@ class HomeSide:
             rundir.note_paused(directory, is_paused)
             self._engine.bell.announce([task_id])
 
-    async def _claim_notices(self, view: PlacedView, task: Task, run: Run, directory: str) -> None:
+    async def _claim_notices(self, view: PlacedView, task: Task, run: Run) -> None:
         """Find out where another home has reported this end, while this one was asleep."""
         if not task.channels:
             return
         wanted = [f"{each.channel}:{each.target}" for each in task.channels]
         reported = await self._fleet.claim_notices(view.number, self._me.id, wanted)
         if reported:
-            where = placement.read(directory) or placement.Placement(attempt=run.attempt)
-            placement.write(directory, evolve(where, reported="\n".join(reported)))
+            self._places.note(self._engine.home.run(run.id), run.attempt, reported="\n".join(reported))
 
     def _note_losses(self, running: Mapping[str, tuple[Task, Run]], on_hosts: set[str]) -> None:
         """Let runs whose host was lost wait for another one, if they may run there."""
@@ -323,11 +337,10 @@ class HomeSide:
             may_go_on = task.limits.on_loss == "again" or isinstance(task.action, Prompt)
             if not may_go_on or key in on_hosts or key not in self._offered:
                 continue
-            directory = self._engine.home.run(run.id)
-            where = placement.read(directory)
-            if where is None or where.attempt != run.attempt or not where.host:
+            where = self._places.of(self._engine.home.run(run.id), run.attempt)
+            if where is None or not where.host:
                 continue
-            placement.write(directory, evolve(where, host="", has_begun=False))
+            self._places.note(self._engine.home.run(run.id), run.attempt, host="", has_begun=False)
             self._note_loss(run, where.host)
             self._engine.bell.announce([task.id])
 
@@ -342,23 +355,26 @@ class HomeSide:
         # Most runs are short, and a home that is told of every start need not follow those.
         self._followed = {each: self._followed.get(each, now + SHORT) for each in numbers}
         due = sorted(each for each, at in self._followed.items() if at <= now)
+        self._streams = (self._streams & self._followed.keys()) | {*due}
         if due:
             await self._fleet.follow(due, seconds=FOLLOWED)
             self._followed.update(dict.fromkeys(due, now + FOLLOWED / 2))
 
-    def _note_host(self, directory: str, run: Run, host: str, task_id: str, *, has_begun: bool) -> None:
-        where = placement.read(directory) or placement.Placement(attempt=run.attempt)
-        if (where.host, where.has_begun) != (host, has_begun):
-            if where.host not in ("", host):  # another one was quick
-                self._note_loss(run, where.host)
-            placement.write(directory, evolve(where, host=host, has_begun=has_begun))
+    def _note_host(self, run: Run, host: str, task_id: str, *, has_begun: bool) -> None:
+        where = self._places.of(self._engine.home.run(run.id), run.attempt)
+        known = ("", False) if where is None else (where.host, where.has_begun)
+        if known != (host, has_begun):
+            if known[0] not in ("", host):  # another one was quick
+                self._note_loss(run, known[0])
+            self._places.note(self._engine.home.run(run.id), run.attempt, host=host, has_begun=has_begun)
             self._engine.bell.announce([task_id])
 
     def _mirror(self, view: PlacedView, task: Task, run: Run, directory: str) -> Mirror:
         found = self._mirrors.get((view.key, view.attempt))
         if found is None:
             started = run.started_at or run.created_at
-            exchange = self._engine.store.exchange(run.id)
+            is_asked = isinstance(task.action, Prompt)
+            exchange = self._engine.store.exchange(run.id) if is_asked else None
             found = self._open_mirror(
                 directory,
                 run.id,

@@ -17,6 +17,7 @@ from errands.engine.fleet.awaited_tasks import AwaitedTasks
 from errands.engine.fleet.home_side import HomeSide
 from errands.engine.fleet.host_side import HostSide
 from errands.engine.fleet.notice_side import NoticeSide
+from errands.engine.live.hub import listen
 from errands.model.errors import FleetUnreachable, StoreError
 from errands.ports.home import boottime, write_fuse
 
@@ -180,12 +181,13 @@ class HostProcess:
 
     async def _listen_to_fleet(self) -> None:
         async for _ in self._fleet.changes(home=self._facts.id):
+            self._home_side.has_news = True
             if self._host_side.count:  # orders come with a renewal, and are about runs that are here
                 self._wakes[0].set()
             self._wakes[1].set()
 
     async def _listen_to_home(self) -> None:
-        async with self._engine.changes() as changes:
+        async with listen(self._engine, self._host_side.tasks) as changes:
             async for change in changes:
                 if change.tasks or change.is_everything:
                     self._wakes[1].set()

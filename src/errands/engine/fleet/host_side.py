@@ -72,6 +72,10 @@ class HostSide:
     def count(self) -> int:
         return len(self._guests)
 
+    def tasks(self) -> set[str]:
+        """Return the tasks of this home that carry out runs of others."""
+        return {guest.task_id for guest in self._guests.values()}
+
     @property
     def rest(self) -> float:
         """Return the seconds until there may be something to send of which nobody tells."""
@@ -139,7 +143,8 @@ class HostSide:
 
     async def work(self) -> None:
         """Send what runs printed, and report those that ended."""
-        pieces: list[Piece] = []
+        if not self._guests:
+            return
         unstarted = [each for each in self._guests.values() if not each.task_id and each.outcome is None]
         for guest in unstarted:
             if guest.needs_steps:
@@ -147,24 +152,36 @@ class HostSide:
                 guest.sent_steps = len(guest.steps)
         self._begin(unstarted)
         self._running = self._engine.store.running_attempts()
-        for guest in list(self._guests.values()):
-            if guest.task_id and guest.outcome is None:
-                self._look_at(guest, pieces)
-        if pieces:
-            await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
-            for piece in pieces:
-                # Meanwhile the fleet may have given it up.
-                sender = self._guests.get(piece.number)
-                if sender is not None and sender.attempt == piece.attempt:
-                    sender.sent = piece.start + len(piece.content)
+        await self._send_output([each for each in self._guests.values() if each.task_id])
         for guest in [each for each in self._guests.values() if each.task_id and each.is_agent]:
             await agent_report.report(self._engine, self._fleet, guest, host=self._host, epoch=self.epoch)
         await self._report_commands()
         if any(each.reported.get("questions") for each in self._guests.values()):
             await self._apply_answers()
-        await asyncio.gather(
-            *(self._finish(each) for each in self._guests.values() if each.outcome is not None)
-        )
+        over = [each for each in self._guests.values() if each.outcome is not None]
+        said = await asyncio.gather(*map(self._finish, over), return_exceptions=True)
+        self._drop(*(guest for guest, error in zip(over, said, strict=True) if error is None))
+        if failed := [error for error in said if error is not None]:
+            raise failed[0]
+
+    async def _send_output(self, guests: Sequence[Guest]) -> None:
+        """Look at runs, and send what they printed; of those that have ended, all of it."""
+        while guests:
+            pieces: list[Piece] = []
+            for guest in guests:
+                if guest.outcome is None:
+                    self._look_at(guest, pieces)
+            if not pieces:
+                return
+            await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
+            guests = []
+            for piece in pieces:
+                # Meanwhile the fleet may have given it up.
+                sender = self._guests.get(piece.number)
+                if sender is not None and sender.attempt == piece.attempt:
+                    sender.sent = piece.start + len(piece.content)
+                    if sender.view is not None and not sender.view.is_live:
+                        guests.append(sender)
 
     async def _report_commands(self) -> None:
         """Let the homes of commands know what their logs do not show; most have ended before that."""
@@ -203,10 +220,8 @@ class HostSide:
                 _LOG.error("runs that the fleet gave up do not end")
                 break
             await asyncio.sleep(0.1)
-        for guest in list(self._guests.values()):
-            self._drop(guest)
-        for taken in self._notes.read():
-            self._notes.forget(taken.number)
+        self._drop(*self._guests.values())
+        self._notes.forget(*(taken.number for taken in self._notes.read()))
 
     def _begin(self, guests: Sequence[Guest]) -> None:
         if not guests:
@@ -329,8 +344,9 @@ class HostSide:
 
     def _outcome(self, view: View) -> dict[str, object]:
         run = view.latest
-        ended_by = self._engine.store.run(run.id).stop_by or run.error or ""
-        if run.state == "cancelled" and GIVEN_UP in ended_by:
+        if run.state == "cancelled" and GIVEN_UP in (
+            self._engine.store.run(run.id).stop_by or run.error or ""
+        ):
             # The fleet asks only if it has lost the commits about that.
             return {"lost": OUT_OF_TOUCH}
         facts: Mapping[str, object] = self._exit_facts(self._engine.home.run(run.id), run.attempt)
@@ -358,14 +374,16 @@ class HostSide:
             )
         if not accepted:
             _LOG.warning("the fleet had given up run %d before it ended here", guest.number)
-        self._drop(guest)
 
-    def _drop(self, guest: Guest) -> None:
-        if guest.passing is not None:
-            guest.passing.cancel()
-        if self._guests.get(guest.number) is guest:
-            del self._guests[guest.number]
-            self._notes.forget(guest.number)
+    def _drop(self, *guests: Guest) -> None:
+        gone = []
+        for guest in guests:
+            if guest.passing is not None:
+                guest.passing.cancel()
+            if self._guests.get(guest.number) is guest:
+                del self._guests[guest.number]
+                gone.append(guest.number)
+        self._notes.forget(*gone)
 
     def _is_live(self, guest: Guest) -> bool:
         try:

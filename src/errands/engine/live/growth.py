@@ -13,6 +13,8 @@ from errands.ports.rundir import LOG, PROGRESS, TAIL, own_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from errands.ports.home import Home
     from errands.ports.store import Store
 
@@ -35,10 +37,13 @@ class Growth:
         """Return the seconds until the next look; None while nothing runs."""
         return max(PAUSE, _SHARE * self._took) if self._seen else None
 
-    def look(self) -> set[str]:
-        """Return the tasks whose output or progress has changed since the last look."""
+    def look(self, tasks: Collection[str] | None = None) -> set[str]:
+        """Return the tasks, of these or of all, whose output or progress has changed since the last look."""
         began = time.monotonic()
-        runs = list(self._store.running_attempts() if self.is_outdated else self._seen)
+        is_wanted = tasks is None or bool(tasks)
+        runs = list(self._store.running_attempts() if self.is_outdated and is_wanted else self._seen)
+        if tasks is not None:
+            runs = [run_id for run_id in runs if run_id.rpartition(".")[0] in tasks]
         self.is_outdated = False
         # A run that is seen for the first time may have printed something since its start was announced;
         # its files are looked at from the second time on, because most runs are short.

@@ -21,6 +21,8 @@ from errands.model.errors import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from errands.engine.core import EngineCore
 
 POLL = 0.1  # seconds between two questions to the store without a daemon
@@ -76,11 +78,12 @@ class Changes:
     """One listener of a hub: an async context manager and iterator, which never ends by itself.
 
     The first change comes at once and is everything. A listener that reads slowly gets more at a time, and
-    never a backlog.
+    never a backlog. It hears of the output of all tasks, or of those that are in `output_of` by then.
     """
 
-    def __init__(self, hub: ChangeHub) -> None:
+    def __init__(self, hub: ChangeHub, output_of: Callable[[], Collection[str]] | None = None) -> None:
         self._hub = hub
+        self.output_of = output_of
         self._unread = _Unread()
         self._failure: Exception | None = None
         self._has_news = asyncio.Event()
@@ -118,11 +121,11 @@ class Changes:
         self._has_news.set()
 
 
-def listen(core: EngineCore) -> Changes:
+def listen(core: EngineCore, output_of: Callable[[], Collection[str]] | None = None) -> Changes:
     """Return another listener of the hub of an engine, which is created when it is first needed."""
     if core not in _HUBS:
         _HUBS[core] = ChangeHub(core)
-    return Changes(_HUBS[core])
+    return Changes(_HUBS[core], output_of)
 
 
 class ChangeHub:
@@ -284,8 +287,17 @@ class ChangeHub:
         if now < self._next_growth:
             return
         if self._growth.is_outdated or self._growth.pause is not None:
-            news.grown |= self._growth.look()
+            news.grown |= self._growth.look(self._output_of())
             self._next_growth = now + (self._growth.pause or PAUSE)
+
+    def _output_of(self) -> set[str] | None:
+        """Return the tasks whose output matters to anyone; None for all."""
+        wanted = set[str]()
+        for each in self._listeners:
+            if each.output_of is None:
+                return None
+            wanted.update(each.output_of())
+        return wanted
 
 
 _HUBS: WeakKeyDictionary[EngineCore, ChangeHub] = WeakKeyDictionary()

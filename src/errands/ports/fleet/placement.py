@@ -14,6 +14,10 @@ from errands.model.record import evolve, fields, record
 from errands.ports import rundir
 from errands.ports.own_file import open_file, open_own
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _WORD = "placed"
 _MOST = 1 << 20
 
@@ -67,6 +71,32 @@ def write(directory: str, placement: Placement) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
     finally:
         os.close(file)
+
+
+class Places:
+    """The placements of attempts, each read once: for the process that alone adds to them once they began."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Placement] = {}
+
+    def of(self, directory: str, attempt: int) -> Placement | None:
+        """Return the placement of an attempt; None if it is not placed yet."""
+        known = self._known.get(directory)
+        if known is None or known.attempt != attempt:
+            known = read(directory)
+            if known is None or known.attempt != attempt:
+                return None
+            self._known[directory] = known
+        return known
+
+    def note(self, directory: str, attempt: int, **facts: Any) -> None:
+        """Add what is known about an attempt."""
+        new = evolve(self.of(directory, attempt) or Placement(attempt=attempt), **facts)
+        write(directory, new)
+        self._known[directory] = new
+
+    def forget(self, directory: str) -> None:
+        self._known.pop(directory, None)
 
 
 def begin(directory: str, *, attempt: int) -> None:

@@ -108,8 +108,11 @@ if TYPE_CHECKING:
         def data_version(self) -> tuple[int, int]:
             """Return numbers that differ as soon as this or another process has changed anything."""
 
-        def running_attempts(self) -> dict[str, int]:
-            """Return the running runs by id, oldest first, as cheaply as one can ask many times a second."""
+        def running_attempts(self, *, placed: bool = False) -> dict[str, int]:
+            """Return the running runs by id, oldest first, as cheaply as one can ask many times a second.
+
+            With `placed` only those that other hosts carry out.
+            """
 
         def rows(self, query: Query) -> list[TaskRow]:
             """List tasks as light rows, newest first."""

@@ -47,13 +47,14 @@ class ReportRows(ViewRows):
     def data_version(self) -> tuple[int, int]:
         return int(self.db.read("PRAGMA data_version")[0][0]), self.db.own_changes
 
-    def running_attempts(self) -> dict[str, int]:
+    def running_attempts(self, *, placed: bool = False) -> dict[str, int]:
         return dict(
             self.db.read(
-                """
+                f"""
                 SELECT tasks.id || '.' || runs.number, runs.attempt
                 FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
-                WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
+                WHERE runs.state IN ('pending', 'running') AND runs.state = 'running'
+                  {"AND tasks.host <> ''" if placed else ""} ORDER BY runs.seq
                 """
             )
         )
