@@ -123,7 +123,7 @@ def _commands(server: Server, count: int, rounds: int) -> Figure:
         for n in range(rounds):
             own = Path(folder, str(n))
             own.mkdir()
-            ours.append(homes.carried_out(server, count, own))
+            ours.append(homes.carried_out(server, count, own, warm=_WARM))
             theirs.append(asyncio.run(_carried_out(server, "procrastinate-true", count)))
     return Figure(
         what="`true` as tasks of a third home, from submitting to the last result",
