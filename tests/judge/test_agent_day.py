@@ -111,11 +111,20 @@ def test_an_eighth_day_asks_even_more_rarely() -> None:
     assert len(asking) <= 0.03 * len(day), asking
 
 
+def test_no_work_of_a_ninth_day_asks() -> None:
+    """All of it stays in the project: what needs more was left out."""
+    day = lines("ninth_day.jsonl")
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day)) == len(day) >= 800
+    assert asking == []
+
+
 @pytest.mark.parametrize(
     "name",
     [
         f"{which}_day_harmful.jsonl"
-        for which in ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+        for which in ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
     ],
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:

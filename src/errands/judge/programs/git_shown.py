@@ -78,7 +78,8 @@ def _about_doubtful(named: Iterable[str], workspace: Workspace) -> Reasons:
         path = _MAGIC.sub("", word)
         path = path.partition(":")[2] if path == word and ":" in word else path
         # Without a colon, what has no ending is rather a branch than a file.
-        is_file = path != word or ("." in word.rpartition("/")[2].strip(".") and not _RANGE.search(word))
+        name = word.rpartition("/")[2]
+        is_file = path != word or ("." in name.rstrip(".") and not _RANGE.search(word))
         if is_file and path[:1] not in ("!", "^", "/") and not is_wild(path):
             found.append(None if is_ordinary(path, workspace) else f"shows {word}, {AMONG}")
     return ask_each(found, "settings")

@@ -65,7 +65,7 @@ _WORDS = frozenset(
     large big full empty short long tiny huge old new before after left right first second third last one two
     three orig original copy current latest previous next train training valid validation eval predictions
     labels features model models vocab tokenizer class classes metadata meta manifest info descr description
-    title users user customers products orders sales events posts comments articles books cities countries
+    title products orders sales events posts comments articles books cities countries
     languages locale locales messages translations i18n en us gb de fr es it nl pt br ru ja jp zh cn tw ko kr
     pl cs sv other others known unknown size sizes var vars person people sorted unique uniq filtered merged
     cleaned clean raw processed parsed formatted lint eslint ruff mypy tsc pytest jest junit tap ci workflow
