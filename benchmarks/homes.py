@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -42,10 +43,12 @@ def carried_out(server: Server, count: int, folder: Path, *, warm: int) -> float
             for _ in range(warm):
                 first = engine.submit(evolve(drafts[0], name="first"))
                 eventually(partial(engine.has_ended, first.id), "the first to have ended")
-            began = time.monotonic()
+            began = datetime.now(UTC)
             engine.submit_all(drafts)
             eventually(lambda: engine.store.counts()["completed"] == warm + count, "all to have ended")
-            return count / (time.monotonic() - began)
+            # As this home has noted it: the look for it may come 50 ms later.
+            last = max(each.at for each in engine.store.ended_runs(since=began, name=None, limit=count))
+            return count / (last - began).total_seconds()
     finally:
         fleet.close()
 
