@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HOW_DURATION = "Write it like 30s, 5m, 1h30m, 2d or 500ms; a plain number means seconds."
 _HOW_SIZE = "Write it like 512K, 256M or 2G; a plain number means bytes."
-_HOW_TIME = "Write it like 2026-11-15T09:00, 09:00, 9am, 'tomorrow 09:00', 'in 10m' or +10m."
+_HOW_TIME = "Write it like 2026-11-15T09:00, 09:00, 9am, 'tomorrow 09:00', 'friday noon', 'in 10m' or +10m."
 _HOW_SINCE = "Write it like 2h, today, yesterday, 09:00 or 2026-11-15."
 
 _UNITS = {
@@ -36,6 +36,9 @@ _LONG_UNITS = {
 _UNIT_NAMES = {name: unit for unit, names in _LONG_UNITS.items() for name in names} | {u: u for u in _UNITS}
 _RATES = {"hourly": "h", "daily": "d", "weekly": "w"}
 _LONGEST = timedelta(days=36_500)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY = {name: number for number, day in enumerate(_WEEKDAYS) for name in (day, day[:3])}
+_CLOCKS = {"noon": (12, 0, 0), "midnight": (0, 0, 0)}
 
 _SIZES = {"": 1, "b": 1} | {
     prefix + suffix: 1024**power for power, prefix in enumerate("kmgt", start=1) for suffix in ("", "b", "ib")
@@ -95,9 +98,9 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datet
     """Parse a point in time, in UTC.
 
     A time without an offset is a wall-clock time in `zone` (the machine's own if None, with its summer time);
-    a time of day alone is its next occurrence after `now`.
+    a time of day, alone or on a weekday, is its next occurrence after `now`.
     """
-    words = text.strip().lower().split(maxsplit=1)
+    words = text.strip().lower().replace(" at ", " ").split(maxsplit=1)
     match words:
         case ["now"]:
             return now.astimezone(UTC)
@@ -107,9 +110,13 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datet
             return now.astimezone(UTC) + parse_duration(only[1:])
         case ["today" | "tomorrow" as day, rest] if (clock := _clock(rest)) is not None:
             return _on_the_wall(now, zone, days=int(day == "tomorrow"), clock=clock)
-        case [only] if (clock := _clock(only)) is not None:
-            today = _on_the_wall(now, zone, days=0, clock=clock)
-            return today if today > now else _on_the_wall(now, zone, days=1, clock=clock)
+        case [day, rest] if day in _WEEKDAY and (clock := _clock(rest)) is not None:
+            days = (_WEEKDAY[day] - now.astimezone(zone).weekday()) % 7
+            soonest = _on_the_wall(now, zone, days=days, clock=clock)
+            return soonest if soonest > now else _on_the_wall(now, zone, days=days + 7, clock=clock)
+    if (clock := _clock(" ".join(words))) is not None:
+        today = _on_the_wall(now, zone, days=0, clock=clock)
+        return today if today > now else _on_the_wall(now, zone, days=1, clock=clock)
     return _iso(text, zone)
 
 
@@ -198,7 +205,9 @@ def _bounded(number: float, unit: timedelta, text: str) -> timedelta:
 
 
 def _clock(text: str) -> tuple[int, int, int] | None:
-    """Parse HH:MM or HH:MM:SS; with am or pm the minutes may be missing."""
+    """Parse noon, midnight, HH:MM or HH:MM:SS; with am or pm the minutes may be missing."""
+    if text in _CLOCKS:
+        return _CLOCKS[text]
     half = text[-2:] if text.endswith(("am", "pm")) else ""
     parts = text.removesuffix(half).rstrip().split(":")
     if half and len(parts) == 1:
