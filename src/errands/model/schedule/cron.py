@@ -31,8 +31,11 @@ _HOW = "Write minute, hour, day, month and weekday, such as '30 9 * * 1-5', or @
 def check_line(line: str) -> str:
     """Return a line as it is stored, in five fields; raise BadValue if it is invalid or never fires."""
     text = " ".join(SHORTHANDS.get(line.strip().lower(), line).split())
-    if len(text.split()) != 5:
-        raise BadValue(f"{line!r} is not a cron line: it has {len(text.split())} of 5 fields. {_HOW}")
+    fields = len(text.split())
+    if fields != 5:
+        words = f"the words for one are {', '.join(SHORTHANDS)}"
+        why = words if fields == 1 else f"it has {fields} fields instead of 5"
+        raise BadValue(f"{line!r} is not a cron line: {why}. {_HOW}")
     minute, hour, day, month, weekday = text.split()
     try:
         first = next(times(text, "UTC", after=datetime(2000, 1, 1, tzinfo=UTC)), None)
