@@ -16,6 +16,7 @@ from errands.config.channels import KINDS as CHANNEL_KINDS
 from errands.config.channels import READY
 from errands.config.sections import Runs
 from errands.engine.daemon.launch import _tree_limits
+from errands.engine.fleet.placed_run import _limits as _placed_limits
 from errands.frontends.mcp import tasks as mcp_tasks
 from errands.model.limits import Limits
 from errands.model.notices.notice import CONDITIONS, POLICIES, REPORTS
@@ -143,6 +144,15 @@ def test_every_limit_of_a_process_tree_is_passed_on_and_measured() -> None:
     assert set(_tree_limits(limits)) == set(TREE_LIMITS)
     tree = ast.parse((SOURCE / "model" / "ending.py").read_text())
     assert _literals(tree)["Limit"] == {"timeout", "idle", *TREE_LIMITS}
+
+
+def test_another_host_applies_every_limit_except_those_that_the_home_applies() -> None:
+    limits = Limits(timeout=None, memory=1 << 20, nice=5, retries=3)
+
+    given = _placed_limits(limits)
+
+    assert set(given) == set(fields(Limits)) - {"retries", "on_loss"}
+    assert (given["timeout"], given["memory"], given["nice"]) == ("none", 1 << 20, 5)
 
 
 def test_mcp_knows_every_final_state() -> None:

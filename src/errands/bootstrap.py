@@ -290,7 +290,7 @@ def store_damage(home: Home) -> list[str]:
         return found
     store = open_store(home, configuration.Config())
     try:
-        return [f"the record of task {each} cannot be understood" for each in store.damaged()]
+        return [f"the record of task {each} cannot be read" for each in store.damaged()]
     finally:
         store.close()
 

@@ -113,7 +113,7 @@ async def test_what_was_said_until_then_is_kept_with_the_error(on: Stage) -> Non
 
 @pytest.mark.trap(63)
 async def test_the_same_call_again_and_again_is_answered_with_words_and_then_ends(on: Stage) -> None:
-    with pytest.raises(AgentError, match=r"goes round in circles.*command 4 times"):
+    with pytest.raises(AgentError, match=r"is going round in circles.*command 4 times"):
         await on.ask(*[call("command", line="echo x >>witness")] * 9)
 
     assert (on.project / "witness").read_text() == "x\nx\n"
@@ -122,7 +122,7 @@ async def test_the_same_call_again_and_again_is_answered_with_words_and_then_end
 
 
 async def test_no_approval_is_requested_for_a_call_that_goes_round_in_circles(on: Stage) -> None:
-    with pytest.raises(AgentError, match="goes round in circles"):
+    with pytest.raises(AgentError, match="is going round in circles"):
         await on.ask(*[call("write_file", path="x", content="y")] * 9)
 
     assert len(on.context.asked) == 2

@@ -94,7 +94,7 @@ async def test_an_error_means_what_it_says(
     webhook: Webhook, receiver: Receiver, code: int, error: type[ChannelError]
 ) -> None:
     receiver.moods = [code]
-    with pytest.raises(ChannelError, match=f"the answer is {code}") as caught:
+    with pytest.raises(ChannelError, match=f"the server answered {code}") as caught:
         await webhook.deliver(delivery(""))
     assert type(caught.value) is error
     if isinstance(caught.value, NotNow):

@@ -150,7 +150,7 @@ async def test_a_failing_watch_reports_the_failure_and_the_recovery(client: Engi
         source.say("seen")
         await until(lambda: watch_of(client, task_id).health == "well")
         (told,) = notices(client)
-        assert "its watch is well again" in told.body
+        assert "its watch works again" in told.body
     assert watch_of(client, task_id).error is None
 
 

@@ -80,7 +80,7 @@ def tool_started(name: str, call_id: str, arguments: Mapping[str, Any]) -> Activ
 
 
 def tool_ended(name: str, call_id: str, content: Any, *, failed: bool) -> Activity:
-    """Return the end of a call; its content is a text, or a list of parts of which some have one."""
+    """Return the end of a call; its content is a text, or a list of parts, some with a text."""
     if isinstance(content, list):
         content = "\n".join(str(each.get("text", "")) for each in content if isinstance(each, dict))
     text = str(content or "")[:LONGEST_TEXT]

@@ -1,4 +1,4 @@
-"""Channels: the ways in which notices leave; none knows another.
+"""Channels: how notices leave; none knows another.
 
 A channel is a class that takes a mapping of settings, registered as an entry point of the group
 `errands.channels`. Only the sender process creates them.

@@ -46,7 +46,7 @@ def request(method: str, url: str, content: bytes | None, headers: Mapping[str, 
     if 200 <= response.code < 300:
         return response
     said = response.body[:200].decode("utf-8", "replace").strip()
-    why = f"the answer is {response.code}" + (f": {said}" if said else "")
+    why = f"the server answered {response.code}" + (f": {said}" if said else "")
     pause = response.headers.get("retry-after", "")
     if response.code in _LATER and pause.isdecimal():
         raise NotNow(why, after=min(float(pause), LONGEST_PAUSE))

@@ -73,7 +73,7 @@ class Session(BlockingChannel):
         except HttpError:
             answer = None
         if not isinstance(answer, dict | list):
-            raise Refused(f"what answers at {self._url} is not an OpenCode server")
+            raise Refused(f"what answers at {self._url} is not OpenCode")
         return answer
 
 

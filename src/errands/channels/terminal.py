@@ -1,4 +1,4 @@
-"""The terminal from which a task was started: a delivery is framed and printed above the line being typed.
+"""The terminal that a task was started from: a delivery is framed and printed above the line being typed.
 
 It is printed only if it is still that user's terminal and its shell waits for a command; while another
 program runs there, the delivery waits.

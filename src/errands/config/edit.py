@@ -10,17 +10,13 @@ from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 
 def agents_text(default: str, tables: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the default agent and the settings of these agents as TOML."""
-    lines = ["[agents]", f"default = {json.dumps(default)}"]
-    for name, settings in tables.items():
-        # Strings and lists of strings are written alike in TOML and JSON.
-        lines += ["", f"[agents.{name}]", *(f"{key} = {json.dumps(each)}" for key, each in settings.items())]
-    return "\n".join(lines) + "\n"
+    return "\n".join(["[agents]", f"default = {json.dumps(default)}", *_written(tables)]) + "\n"
 
 
 def with_agents(text: str, default: str, tables: Mapping[str, Mapping[str, Any]]) -> str:
@@ -37,13 +33,22 @@ def with_agents(text: str, default: str, tables: Mapping[str, Mapping[str, Any]]
             del lines[old + 1]
     else:
         lines += [*([""] if text.strip() else []), "[agents]", line]
-    for name, settings in added.items():
-        lines += ["", f"[agents.{name}]", *(f"{key} = {json.dumps(each)}" for key, each in settings.items())]
+    lines += _written(added)
     after = "\n".join(lines) + "\n"
     agents = {**before.get("agents", {}), "default": default, **{n: dict(each) for n, each in tables.items()}}
     if _read(after, text) != {**before, "agents": agents}:
         raise _by_hand()
     return after
+
+
+def _written(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name, settings in tables.items():
+        # Strings and lists of strings are written alike in TOML and JSON.
+        yield from (
+            "",
+            f"[agents.{name}]",
+            *(f"{key} = {json.dumps(each)}" for key, each in settings.items()),
+        )
 
 
 def write(path: str, text: str) -> None:

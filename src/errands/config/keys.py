@@ -72,14 +72,15 @@ def _key(
 
 
 KEYS = tuple(_keys())
+LANE_NAME = "the name of a lane begins with a letter and has only letters, digits, - and _"
 LANE = "how many runs of that lane run at a time; any name makes a lane, 0 starts nothing"
 
 # Variables with our prefix that are not keys: what a task gets, and where things are.
 VARIABLES: Mapping[str, str] = {
     "ERRANDS_HOME": "where the state lives; "
     "without it `$XDG_STATE_HOME/errands`, usually `~/.local/state/errands`",
-    "ERRANDS_SESSION": "whose tasks and notices are used; without it those of `user`",
-    "ERRANDS_CHANNEL": "where tasks that are started here report, such as `discord:1234`; "
+    "ERRANDS_SESSION": "whose tasks and notices are used (default `user`)",
+    "ERRANDS_CHANNEL": "where tasks started here report, such as `discord:1234`; "
     "separate several with semicolons",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of the system's own",
     "ERRANDS_WAKE": "for `errands mcp`: `session` if something notifies the client of ERRANDS_SESSION when a "

@@ -106,7 +106,7 @@ class Loader:
                     self.value(path, section, name, raw, project=project)
 
     def launches(self) -> None:
-        """Find values that look right, but with which no task could start or report."""
+        """Find values that look right, but would keep every task from starting or reporting."""
         from errands.config.channels import READY
         from errands.judge.rules import read_rules
         from errands.model.schedule.zone import zone_named
@@ -208,7 +208,7 @@ class Loader:
 
 
 def _unknown(what: str, word: str, known: Iterable[str], these: str) -> str:
-    """Say that a name does not exist, and suggest the one meant, or list the known ones."""
+    """Say that a name does not exist; suggest the one that was meant, or list all."""
     near = did_you_mean(word, known)
     return f"no such {what}{near}" if near else f"no such {what}; {these}: {', '.join(sorted(known))}"
 

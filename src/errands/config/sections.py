@@ -189,9 +189,7 @@ class Discovery:
     idle: timedelta = key(timedelta(minutes=10), "how long nothing must have been typed before it looks")
     present: timedelta = key(timedelta(hours=2), "how recently a person must have been there")
     most: int = key(3, "how many tasks it may propose at a time")
-    cooldown: timedelta = key(
-        timedelta(hours=24), "how long nothing similar to a rejected proposal is proposed"
-    )
+    cooldown: timedelta = key(timedelta(hours=24), "how long after a rejection nothing similar is proposed")
 
 
 @section

@@ -27,7 +27,7 @@ FOREGROUND = 30_000  # milliseconds
 NOT_FOUND = "Task not found"
 NOTHING = "No background tasks."
 _RULE = "─" * 70
-_ID = "id of the task, as its launch or tasks gave it"
+_ID = "id of the task, from its launch or from tasks"
 
 
 class Claude(BaseDialect):

@@ -18,12 +18,12 @@ from errands.model.text.duration import spoken as spoken_duration
 from errands.model.view import View, as_json
 from errands.ports.dialect import Reply, Tool
 from errands.ports.schema import flag, integer
-from errands.text.describe import state_word
+from errands.text.describe import lane_line, state_word
 
 LISTED = 50  # tasks in one list
 _NOTHING: tuple[Any, ...] = (None, "", [])
 _STATES = (*OPEN, *STANDING, *ENDED, "done")
-_ID = "id of the task, as `run`, `ask` or `tasks` gave it"
+_ID = "id of the task, from `run`, `ask` or `tasks`"
 _WAIT = "milliseconds to wait for its end"
 _PROPOSE = "suggest it: it starts only when a person approves it, however harmless it is"
 _BATCH = "all tasks of this batch"
@@ -64,7 +64,7 @@ class Native(BaseDialect):
             'Example: {"prompt": "find dead code under src/ and list it", "name": "dead code"}',
             parameters=schema(
                 "prompt",
-                prompt=text("what to do, complete in itself"),
+                prompt=text("what to do, with all it needs to know"),
                 **offered(*_COMMON, "agent", "allow", "allow_tools"),
                 propose=flag(_PROPOSE),
                 fork=flag("begin with a copy of this conversation", default=False),
@@ -133,7 +133,7 @@ class Native(BaseDialect):
                 "id",
                 id=task_id(_ID),
                 command=text("shell line"),
-                prompt=text("what an agent is to do, complete in itself"),
+                prompt=text("what the agent should do, with all it needs to know"),
                 **_as_in_run("name", "timeout", "batch", "every", "cron", "notify", "env", "retries"),
                 lane=text("lane to queue in; `lanes` lists them", longest=80),
             ),
@@ -274,10 +274,7 @@ class Native(BaseDialect):
     async def lanes(self, context: ToolContext) -> Reply:
         lanes = await context.engine.lanes()
         rows = [{name: getattr(each, name) for name in _LANE} for each in lanes]
-        lines = [
-            f"{each.name}: {each.running} of {each.width} running, {each.pending} pending" for each in lanes
-        ]
-        return Reply(text="\n".join(lines), content={"lanes": rows})
+        return Reply(text="\n".join(map(lane_line, lanes)), content={"lanes": rows})
 
     def declined(self, view: View, why: str) -> Reply:
         return reply([view], [why], {**_facts(view), "error": why}, failed=True)

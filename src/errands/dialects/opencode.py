@@ -42,7 +42,7 @@ class OpenCode(BaseDialect):
             parameters=schema(
                 "prompt",
                 description=text(
-                    "short description of the task (default: how the prompt begins)", longest=1000
+                    "short description of the task (default: the beginning of the prompt)", longest=1000
                 ),
                 prompt=text("what the agent should do"),
                 agent=text("which agent (default: general, or the configured one)", longest=200),

@@ -1,6 +1,6 @@
 """The output of a task as data for a model: bounded, cleaned, inside a fence that it cannot forge.
 
-Secrets are masked here in outputs of which only parts are shown, and elsewhere before they come here.
+Secrets are masked here where only parts of an output are shown; all other text arrives masked.
 """
 
 from __future__ import annotations

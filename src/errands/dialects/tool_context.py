@@ -43,7 +43,11 @@ class Declined(ErrandsError):  # noqa: N818
 
     def __init__(self, view: View) -> None:
         self.view = view
-        super().__init__(f"Declined by the person asked: {view.id} did not start and will not.")
+        super().__init__(declined_text(view.id))
+
+
+def declined_text(ids: str) -> str:
+    return f"Declined by the person asked: {ids} did not start and will not."
 
 
 class ToolContext:

@@ -211,7 +211,7 @@ class AsyncEngine:
         self.engine.sessions.acknowledge(run_id, reader=reader)
 
     async def give_up_waiting(self, run_id: str) -> None:
-        """Note that the caller blocks no longer, and needs a notice after all."""
+        """Note that the caller has stopped waiting, and needs a notice after all."""
         self.engine.sessions.give_up_waiting(run_id)
 
     def knows_agent(self, name: str) -> bool:
@@ -360,6 +360,6 @@ def drafted(command: Any, options: Mapping[str, Any]) -> Draft:
 
 
 def _place(view: View) -> tuple[object, ...]:
-    """Return what differs when a task has moved on, or its agent waits for something else."""
+    """Return facts that change when a task moves on, or when its agent waits for something else."""
     waiting = view.agent.waiting if view.agent else None
     return view.latest.id, view.latest.state, view.latest.stop_requested_at, waiting

@@ -42,7 +42,7 @@ class BellClient:
         return self._say(words)
 
     def ring_about(self, task_ids: Iterable[str]) -> bool:
-        """Report that these tasks changed, none of which has ended."""
+        """Report that these tasks changed, but have not ended."""
         return self._say(" ".join(("changed", *task_ids)).encode() + b"\n")
 
     def ring_for(self, lanes: Iterable[str], task_ids: Collection[str]) -> bool:
@@ -76,7 +76,7 @@ class BellClient:
         return self._connected() is not None
 
     def is_out_of_sight(self) -> bool:
-        """Return whether a daemon runs that has no number among the processes that this one can see."""
+        """Return whether a daemon runs that this process cannot see, as in a namespace of its own."""
         line, option = self._connected(), getattr(socket, "SO_PEERCRED", None)
         if line is None or option is None:
             return False

@@ -140,7 +140,7 @@ class EngineCore:
         return self.store.next_pending(limit=limit, batch=batch, lane=lane)
 
     def start_order(self, task_ids: Sequence[str]) -> list[str]:
-        """Return those of the tasks that are pending, in the order in which they would start."""
+        """Return the pending ones among these tasks, in the order they would start."""
         return self.store.start_order(task_ids)
 
     def lane_place(self, run_id: str) -> tuple[int, int] | None:
@@ -176,7 +176,7 @@ class EngineCore:
 
     def open_file(self, run_id: str, name: str) -> int:
         """Open a file that a run left in its directory, by its name as listed; links are not followed."""
-        from errands.ports.run_files import open_run_file
+        from errands.engine.run_files import open_run_file
 
         return open_run_file(self.home.run(run_id), name)
 

@@ -24,7 +24,7 @@ def create_log(runs_dir: str, task: Task, run: Run, *, prompt: str | None = None
 
 
 def renew_log(runs_dir: str, task: Task, run: Run) -> None:
-    """Replace the log of a pending run; call it inside a transaction, in which no shim can begin with it."""
+    """Replace the log of a pending run; call it inside a transaction, so that no shim can begin with it."""
     rundir.renew_log(f"{runs_dir}/{run.id}", log_header(task, run))
 
 

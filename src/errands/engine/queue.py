@@ -168,7 +168,7 @@ class Queue:
         return core.summaries([task_id])[0]
 
     def order(self, lane: str) -> list[str]:
-        """Return the tasks that wait in a lane, in the order in which they would start."""
+        """Return the tasks that wait in a lane, in the order they would start."""
         return [each.rpartition(".")[0] for each in self._store.lane_order(lane)]
 
     # Editing.
@@ -261,12 +261,9 @@ def _pending(view: View, rule: str) -> View:
 
 def check_lane(name: str, width: int | None) -> None:
     """Refuse a name or a width that no lane can have."""
-    from errands.config.keys import key_of
+    from errands.config.keys import LANE_NAME, key_of
 
     if key_of("lanes", name) is None:
-        raise BadValue(
-            f"a lane cannot be called {name!r}; its name begins with a letter and has only letters, "
-            "digits, - and _"
-        )
+        raise BadValue(f"a lane cannot be called {name!r}; {LANE_NAME}")
     if width is not None and not 0 <= width <= MOST_WIDE:
         raise BadValue(f"the width of a lane must be between 0 and {MOST_WIDE} (got {width})")

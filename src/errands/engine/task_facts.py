@@ -1,4 +1,4 @@
-"""The facts about a task, in the words and the order in which every frontend shows them."""
+"""The facts about a task, in the words and the order that every frontend shows."""
 
 from __future__ import annotations
 

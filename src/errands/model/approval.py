@@ -133,7 +133,7 @@ class Evidence:
 
 
 def is_read_only(task: Task) -> bool:
-    """Return whether a task was started by the judge alone, because it only reads; a person's yes is more.
+    """Return whether the judge alone let a task start, because it only reads; a person's yes allows more.
 
     Of a prompt, this is about the command that watches for its event.
     """
@@ -198,7 +198,7 @@ def is_contained(task: Task) -> bool:
 
 
 def is_unasked(task: Task) -> bool:
-    """Return whether a task needs no approval that could expire or be about something else."""
+    """Return whether a task runs without an approval, which could expire or be outdated."""
     return task.verdict == "auto" or (task.verdict == "contained" and task.approved_by in (BY_JUDGE, BY_MODE))
 
 

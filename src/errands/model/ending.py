@@ -103,7 +103,7 @@ class Ending:
 
     @property
     def how(self) -> How:
-        """The one way in which it ended; a success has to be beyond doubt."""
+        """How it ended; a success has to be beyond doubt."""
         if self.stop == "cancel":
             return Cancelled()
         if self.interrupted:

@@ -63,6 +63,11 @@ def unknown_task(task_id: str) -> UnknownTask:
     return UnknownTask(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
 
 
+def never_ends(task_id: str) -> BadValue:
+    """Return the error about waiting for a recurring task."""
+    return BadValue(f"task {task_id} is a recurring task, so nothing can wait for its end")
+
+
 class Ambiguous(NotFound):
     """A prefix matches more than one id; `ids` are the matches, newest first."""
 
@@ -175,7 +180,7 @@ class AgentError(ErrandsError):
 
 
 def printed(error: object) -> str:
-    """Return the line with which the process of an agent says why it failed."""
+    """Return the line that an agent's process prints when it fails."""
     return f"errands: {error}\n"
 
 

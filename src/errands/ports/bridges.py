@@ -13,7 +13,7 @@ import os
 import socket
 
 from errands.model.record import fields, record
-from errands.ports.home import Home, process_mark
+from errands.ports.home import Home, lock_file, process_mark
 from errands.ports.own_file import replace_file
 
 TYPE_CHECKING = False
@@ -92,7 +92,7 @@ def keep(place: str, bridge: Bridge) -> None:
 def found(place: str, data: str, session: str = "") -> Sequence[Bridge]:
     """Return the bridges to the sessions of a data directory, the most useful first.
 
-    Those of processes that are gone come last; those in which `session` was used come first.
+    Those that have used `session` come first; those of processes that are gone come last.
     """
     bridges = [each for _, each in _notes(place) if each.data == data]
     return sorted(bridges, key=lambda each: (not each.is_alive, session not in each.sessions))
@@ -101,11 +101,8 @@ def found(place: str, data: str, session: str = "") -> Sequence[Bridge]:
 def hold(place: str, session: str, run: str) -> int | None:
     """Hold a session for a run, until its process ends or releases it; None if it cannot be held just now."""
     os.makedirs(place, mode=0o700, exist_ok=True)
-    handle = os.open(_held(place, session), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
+    handle = lock_file(_held(place, session))
+    if handle is None:
         return None
     if not os.fstat(handle).st_nlink:  # released meanwhile
         os.close(handle)

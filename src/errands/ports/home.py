@@ -111,7 +111,7 @@ def make_home(path: str) -> None:
 
 
 def loose_parent(path: str) -> str:
-    """Return a directory above a path in which every user may rename what others own; "" if there is none."""
+    """Return a directory above a path where every user may rename what others own; "" if there is none."""
     above = os.path.realpath(path)
     while (above := os.path.dirname(above)) != "/":
         try:
@@ -128,6 +128,17 @@ def lock_note(pid: int, facts: dict[str, Any]) -> bytes:
     from errands.model.text.json_text import plain_text
 
     return plain_text({"pid": pid, **facts}).encode().ljust(LOCK_NOTE)
+
+
+def lock_file(path: str) -> int | None:
+    """Open a file and lock it, until the handle is closed or the process ends; None if it is locked."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def is_locked(path: str) -> bool:
@@ -153,12 +164,12 @@ def boottime() -> float:
 
 
 def write_fuse(path: str, deadline: float) -> None:
-    """Write until when runs of the fleet may continue, on the clock of `boottime`, in one step."""
+    """Write the time that runs of the fleet may continue until, on the clock of `boottime`, in one step."""
     replace_file(path, b"%.3f\n" % deadline)
 
 
 def read_fuse(path: str) -> float | None:
-    """Return until when runs of the fleet may continue; None if that is not known."""
+    """Return the time that runs of the fleet may continue until; None if it is not known."""
     try:
         file = open_file(path)
     except OSError:

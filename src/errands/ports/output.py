@@ -23,8 +23,8 @@ class Piece:
 
     Offsets count the bytes that the task printed, kept or not, so that reading from `next_offset` neither
     repeats nor skips anything; `missing` bytes right before this piece were dropped because of the cap.
-    `before` and `after` are the kept bytes around it, up to CONTEXT each: without them, a secret of which a
-    piece has only a part would not be recognised and masked.
+    `before` and `after` are the kept bytes around it, up to CONTEXT each: without them, a secret that a
+    piece has only a part of would not be recognised and masked.
     """
 
     content: bytes

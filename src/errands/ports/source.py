@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
     class RunWatched(Protocol):
         async def __call__(self, command: WatchedCommand, *, timeout: float) -> CommandOutput:
-            """Run a command like a run: in a tree of its own, from which nothing can be approved.
+            """Run a command like a run: in a tree of its own, where nothing can be approved.
 
             Raise `SourceError` if it cannot be started, or takes longer than `timeout` seconds.
             """

@@ -21,29 +21,18 @@ from typing import Any
 from errands.config.secret import read_secret, signing_key
 from errands.model.errors import BadValue, SourceError
 from errands.model.record import record
+from errands.ports.http_request import HEAD_WITHIN, LONGEST_HEAD, Rejection, read_head, response_head
 from errands.ports.source import Observation, SourceEvent
 
 HEARTBEAT = 60.0  # seconds without a delivery after which an empty observation is made
 CONNECTIONS = 64
-HEAD = 16 << 10  # bytes
-BODY = 1 << 20
-HEAD_WITHIN, BODY_WITHIN, TAKEN_WITHIN, LINGER = 5.0, 10.0, 10.0, 1.0  # seconds
+BODY = 1 << 20  # bytes
+BODY_WITHIN, TAKEN_WITHIN, LINGER = 10.0, 10.0, 1.0  # seconds
 RATE, BURST = 20.0, 100.0  # deliveries in a second, and at once
 WINDOW = 300.0  # seconds that the clock of a sender may differ, and a delivery may be old
 PREFIX = "/hooks/"
 _SIGNATURES = {"github": "x-hub-signature-256", "standard": "webhook-signature"}
-_WORDS = {
-    200: "OK", 202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
-    405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required", 413: "Content Too Large",
-    429: "Too Many Requests", 431: "Request Header Fields Too Large", 503: "Service Unavailable",
-}  # fmt: skip
 _LOG = logging.getLogger("errands.receiver")
-
-
-class Rejection(Exception):  # noqa: N818  # the response instead of an acknowledgement
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 @record
@@ -144,7 +133,9 @@ class Receiver:
         if not host or not port.isdecimal():
             raise SourceError(f"events.listen cannot be {self._place!r}; write HOST:PORT")
         try:
-            self._server = await asyncio.start_server(self._serve, host.strip("[]"), int(port), limit=HEAD)
+            self._server = await asyncio.start_server(
+                self._serve, host.strip("[]"), int(port), limit=LONGEST_HEAD
+            )
         except OSError as error:
             raise SourceError(
                 f"cannot listen at {self._place}: {error.strerror}; see events.listen"
@@ -164,9 +155,8 @@ class Receiver:
         try:
             code, text = await self._answer(reader, writer)
             said = (text + "\n").encode()
-            more = "Retry-After: 1\r\n" if code in (429, 503) else ""
-            head = f"HTTP/1.1 {code} {_WORDS[code]}\r\nContent-Type: text/plain\r\n{more}"
-            writer.write(f"{head}Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode() + said)
+            more = ("Retry-After: 1",) if code in (429, 503) else ()
+            writer.write(response_head(code, len(said), "text/plain", *more) + said)
             async with asyncio.timeout(HEAD_WITHIN):
                 await writer.drain()
                 if code != 202:
@@ -222,32 +212,18 @@ async def _linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     writer.write_eof()
     left = BODY
     async with asyncio.timeout(LINGER):
-        while left > 0 and (piece := await reader.read(HEAD)):
+        while left > 0 and (piece := await reader.read(LONGEST_HEAD)):
             left -= len(piece)
 
 
 async def _head(reader: asyncio.StreamReader) -> tuple[str, dict[str, str]]:
-    """Read the head of a request; return the webhook's name and the lower-case headers."""
-    try:
-        async with asyncio.timeout(HEAD_WITHIN):
-            raw = await reader.readuntil(b"\r\n\r\n")
-    except TimeoutError:
-        raise Rejection(408, "too slow") from None
-    except asyncio.LimitOverrunError:
-        raise Rejection(431, "the head is too long") from None
-    except (asyncio.IncompleteReadError, OSError):
-        raise Rejection(400, "no request") from None
-    first, *lines = raw.decode("latin-1").split("\r\n")
-    words = first.split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise Rejection(400, "no request")
-    path = words[1].partition("?")[0]
+    """Read the head of a request; return the webhook's name and the headers."""
+    method, path, headers = await read_head(reader)
     if not path.startswith(PREFIX):
         raise Rejection(404, "no task waits for this")
-    if words[0] != "POST":
+    if method != "POST":
         raise Rejection(405, "use POST")
-    pairs = (line.partition(":") for line in lines if line)
-    return path.removeprefix(PREFIX), {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return path.removeprefix(PREFIX), headers
 
 
 async def _content(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
             """Return the spans of one run; none when it is gone."""
 
 
-_MARGIN = timedelta(seconds=5)  # transactions are not committed in the order in which they began
+_MARGIN = timedelta(seconds=5)  # transactions are not committed in the order they began
 
 
 @record

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from errands.model.limits import Lane
+
 
 def now() -> datetime:
     return datetime.now(UTC)
@@ -200,7 +202,7 @@ def signal_name(number: int | None) -> str:
 def waits_for(
     view: View, *, at: datetime, is_kept: bool = False, has_room: Callable[[str], bool] | None = None
 ) -> str:
-    """Return why a pending run has not started; if that is only its time, a kept text is empty.
+    """Return why a pending run has not started; empty for a kept text if only its time has not come.
 
     The reply to a command asks whether its lane `has_room`, and names the date of its start.
     """
@@ -252,6 +254,10 @@ def start_rank(view: View, place: int, *, at: datetime) -> tuple[int, Any, datet
     else:
         due = view.due_at or (view.retry.at if view.retry else None)
     return (0, place, view.created_at) if due is None or due <= at else (1, due, view.created_at)
+
+
+def lane_line(lane: Lane) -> str:
+    return f"{lane.name}: {lane.running} of {lane.width} running, {lane.pending} pending"
 
 
 def reported(view: View) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from errands.text import Colour
 
 _BAR = 30
-_WIDE = 100  # columns from which there is room for the ids of spans
+_WIDE = 100  # with this many columns there is room for the ids of spans
 _TOOK = 11  # columns of a duration with its gaps
 _SPAN = 21  # columns of an id with its gap and a mark
 _LEAST = timedelta(milliseconds=1)

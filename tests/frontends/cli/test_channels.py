@@ -169,7 +169,7 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
         assert time.monotonic() < deadline
     [notice] = [each for each in dead if each["run_id"] == task["run_id"]]
     assert (notice["state"], notice["channel"], notice["run_id"]) == ("dead", "hook", task["run_id"])
-    assert "the answer is 410" in hooked.types("notices", "--dead").out
+    assert "the server answered 410" in hooked.types("notices", "--dead").out
     doctor = hooked.types("doctor", code=1)
     assert "1 notice could not be delivered" in doctor.out
     assert "errands notices retry --all sends them" in doctor.out
@@ -245,7 +245,7 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
     assert receiver.posted[-1].value["title"] == "errands says hello"
     assert "errands show" not in str(receiver.posted[-1].value), "there is no such task"
     receiver.mood = 500
-    assert "the answer is 500" in hooked.types("channel", "test", "hook", code=1).err
+    assert "the server answered 500" in hooked.types("channel", "test", "hook", code=1).err
     assert "is an inbox" in hooked.types("channel", "test", "inbox", code=2).err
     assert "unknown Discord channel 'hook'" in hooked.types("channel", "discord", "hook", code=2).err
 

@@ -126,7 +126,7 @@ def test_a_comment_in_an_empty_object_stays() -> None:
         ('{"a" 1}', "line 1: a colon is missing"),
         ("{a: 1}", "line 1: a name in quotes or } is missing"),
         ('{"a": [1, 2}', "line 1: a comma or ] is missing"),
-        ('{"a": 1} {', "line 1: something follows the end"),
+        ('{"a": 1} {', "line 1: there is text after the end"),
         ('{"a": /* ', "line 1: a comment has no end"),
         ("[" * 100_000, "line 1: it is nested too deeply"),
         ('{"a": nope}', "line 1: a value is missing or not understood"),

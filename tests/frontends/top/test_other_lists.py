@@ -78,7 +78,7 @@ async def test_the_slots_of_a_schedule_stand_in_a_calendar(engine: TestEngine, h
         await viewer.shows(" slots ")
         while viewer.app.task_view.part != "slots":
             await viewer.press("tab")
-        await viewer.shows(f"{first:%B %Y}", "Mo ", "no run is coming", "Latest", "run 1, failed")
+        await viewer.shows(f"{first:%B %Y}", "Mo ", "no run is scheduled", "Latest", "run 1, failed")
         await viewer.shows(f"{first.day:>2} ✗ {of_the_day}", f"{first:%d %b %H:%M:%S}  ✗ ran")
         await viewer.press("left_square_bracket")
         await viewer.hides(f"{first:%B %Y}")

@@ -134,7 +134,7 @@ def test_what_was_missed_ends_as_the_policy_says() -> None:
     now = START + 35 * MINUTE
     skip, every = evolve(TEN, misfire="skip"), evolve(TEN, misfire="all")
 
-    assert told(TEN, now) == ([("coalesced", 2, "a later one ran for it")], "late")
+    assert told(TEN, now) == ([("coalesced", 2, "a later one ran in its place")], "late")
     assert told(skip, now) == ([("missed", 3, "the daemon was not running at its time")], None)
     assert told(skip, START + 30 * MINUTE) == (
         [("missed", 2, "the daemon was not running at its time")],
@@ -196,7 +196,7 @@ def test_what_ran_before_the_clock_was_put_back_does_not_run_again() -> None:
 
     assert told(TEN, slot, taken={slot}) == ([], None)
     assert told(TEN, START + 30 * MINUTE, taken={START + 20 * MINUTE}) == (
-        [("coalesced", 1, "a later one ran for it")],
+        [("coalesced", 1, "a later one ran in its place")],
         "ran",
     )
 

@@ -249,8 +249,8 @@ BREAKAGES = [
         "A10",
         "a task starts although what was approved has changed",
         file="engine/daemon/dispatcher.py",
-        old="said = [] if evidence is None or fresh is None else changes(evidence, fresh)",
-        new="said: list[str] = []",
+        old="fresh, said = drift(task)",
+        new="fresh, said = None, list[str]()",
         test="engine/approval/test_drift.py::test_a_script_edited_between_approval_and_start_needs_approval",
     ),
     Breakage(

@@ -137,7 +137,7 @@ class Acp:
                 await connection.close_session(session_id=live)
 
     def knows(self, session: str, lines: Sequence[str], cwd: str) -> bool:
-        """Return whether the agent still has a session, of which `lines` are stored; True if it is silent."""
+        """Return whether the agent still has a session; True if it is silent. `lines` are what we stored."""
         with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
             return pool.submit(asyncio.run, self._knows(session, lines, cwd)).result()
 
@@ -166,7 +166,7 @@ class Acp:
         return made.session_id
 
     async def _enter(self, session: str, context: AgentContext) -> list[str]:
-        """Make the agent know the session; return the history that it must be given, if any."""
+        """Open the session in the agent; return the history that it has to be given, if any."""
         spec = context.spec
         connection = await self._child.connection(spec.cwd)
         if session in self._entered and self._entered[session][0] is connection:
@@ -337,7 +337,7 @@ def _check(spec: Spec) -> None:
 
 
 def _kept(session: str, context: AgentContext) -> list[Piece]:
-    """Return the stored conversation; of a tool call, which is stored at every change, the newest state."""
+    """Return the stored conversation, with the newest state of each tool call."""
     return _newest_states(SessionLog(context, session).entries)
 
 
@@ -381,7 +381,7 @@ def _live_id(session: str, pieces: Sequence[Piece]) -> str:
 
 
 def _is_new(pieces: Sequence[Piece]) -> bool:
-    """Return whether nothing was sent to the session itself; what a fork inherits does not count."""
+    """Return whether nothing was sent to the session itself; what a fork inherited does not count."""
     marks = [each["role"] for each in pieces if each["role"] in ("user", "born")]
     return not marks or marks[-1] == "born"
 

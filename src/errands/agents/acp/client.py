@@ -206,7 +206,7 @@ class Client:
 
 
 def _line(command: str, args: Sequence[str], env: Sequence[EnvVariable]) -> str:
-    """Return a terminal's command as the one line that is judged and run."""
+    """Return a terminal's command as one line, which is judged and run."""
     line = shlex.join([command, *args]) if args else command
     if not env:
         return line

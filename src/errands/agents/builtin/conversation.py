@@ -185,7 +185,7 @@ class Conversation:
             self._messages.append(message)
 
     def _settle(self) -> None:
-        """Insert the newest results into the history; no more of them will come."""
+        """Insert the newest results into the history, once all of them are there."""
         self._messages = self.messages
         self._results = {}
         self._place = len(self._messages)
@@ -220,7 +220,7 @@ def _is_carried_out(part: ModelRequestPart) -> bool:
     return isinstance(part, ToolReturnPart) and part.outcome in ("success", "failed")
 
 
-# The shortened copy with which a fork starts.
+# A fork starts with a shortened copy.
 
 
 def copied(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -1,6 +1,6 @@
 """Guarded tools: each call waits for its turn and for approval, and its result is stored at once.
 
-Calls are carried out in the order in which they were made: calls after one that waits for approval wait, too.
+Calls are carried out in the order they were made: calls after one that waits for approval wait, too.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class GuardedTools(WrapperToolset[None]):
         times = self.conversation.repetitions(call_id)
         if times > _OFTEN:
             raise AgentError(
-                f"the agent goes round in circles: it called {name} {times} times with the same arguments"
+                f"the agent is going round in circles: it called {name} {times} times with the same arguments"
             )
         if times == _OFTEN:
             raise ToolFailed(_AGAIN.format(times=times))

@@ -34,7 +34,7 @@ def exceeded(budget: Mapping[str, int], usage: RunUsage, *, wanted: int) -> Budg
     if most is not None and wanted and calls + wanted > most:
         if calls < most:
             more = f"{calls} were made, and the model wants {wanted} more at once"
-            return BudgetExceeded(f"the budget of {most} tool calls does not suffice: {more}")
+            return BudgetExceeded(f"the budget of {most} tool calls is too small: {more}")
         return BudgetExceeded.of("tool_calls", most, calls)
     return BudgetExceeded.of("requests", budget.get("requests", _REQUESTS), usage.requests)
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from errands.agents.command.process import Process, Processes, end_strays
 from errands.agents.command.rollout import Rollouts
-from errands.agents.session_log import INTERRUPTED, text_said, tool_ended, tool_started
-from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
-from errands.ports.agent import Activity, Answer
+from errands.agents.command.turn import Account
+from errands.agents.session_log import INTERRUPTED, tool_ended, tool_started
+from errands.model.errors import AgentError, AgentUnavailable, SessionGone
+from errands.ports.agent import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,15 +134,10 @@ class Codex:
         return [*flags, *self._arguments]
 
 
-class Turn:
-    """What a process says about one turn, from its start to the answer."""
-
+class Turn(Account):
     def __init__(self, context: AgentContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._open: set[str] = set()
-        self._texts: list[str] = []
-        self._used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
-        self._fault = ""
         self._is_complete = False
 
     def handle(self, said: Any) -> None:
@@ -156,22 +152,8 @@ class Turn:
             }:
                 self._fault = str(message)
 
-    def check(self) -> None:
-        """Raise `BudgetExceeded` when the run has used more than its budget."""
-        if overrun := BudgetExceeded.among(
-            self._context.spec.budget, self._used, partial="\n".join(self._texts)
-        ):
-            raise overrun
-
-    def use(self, more: Mapping[str, int]) -> None:
-        for name, number in more.items():
-            self._used[name] = self._used.get(name, 0) + number
-        if more:
-            self._context.report(Activity(kind="usage", usage=more))
-
     def answer(self, process: Process, code: int) -> Answer:
-        """Return the answer, or raise what went wrong."""
-        partial = "\n".join(self._texts)
+        partial = self._partial
         if self._is_complete:
             self.check()  # the tokens are known only now
             return Answer(text=self._texts[-1] if self._texts else "", usage=self._used)
@@ -181,13 +163,11 @@ class Turn:
             raise SessionGone
         if self._fault:
             raise AgentUnavailable(f"the model gave no answer: {self._fault}", partial=partial)
-        why = process.stderr or "it did not say why"
-        raise AgentUnavailable(f"Codex ended with exit code {code}: {why}", partial=partial)
+        raise AgentUnavailable(process.ended("Codex", code), partial=partial)
 
     def _handle_item(self, is_over: bool, kind: str, item: Mapping[str, Any]) -> None:
         if kind == "agent_message" and is_over:
-            self._texts.append(str(item.get("text", "")))
-            self._context.report(text_said(self._texts[-1]))
+            self._say(str(item.get("text", "")))
         elif kind in _CALLS:
             call, name = str(item.get("id", "")), str(item.get("tool") or kind)
             if call not in self._open:

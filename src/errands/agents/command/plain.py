@@ -49,8 +49,7 @@ class Plain:
         if process.was_ended:
             raise AgentError("the prompt was aborted", partial=said)
         if code:
-            complaint = process.stderr or "it did not say why"
-            raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)
+            raise AgentError(process.ended(argv[0], code), partial=said)
         context.report(text_said(said))
         return Answer(text=said, usage={"requests": 1})
 

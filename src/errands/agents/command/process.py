@@ -52,6 +52,10 @@ class Process:
         """The end of what it wrote to standard error."""
         return self._stderr.decode(errors="replace").strip()
 
+    def ended(self, name: str, code: int) -> str:
+        """Say how it ended, and why if it said so."""
+        return f"{name} ended with exit code {code}: {self.stderr or 'it did not say why'}"
+
     async def write(self, text: str) -> None:
         assert self._process.stdin is not None
         with suppress(ConnectionError):  # a process that is gone says so with its exit code
@@ -116,7 +120,7 @@ class Processes:
     async def start(
         self, session: str, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]
     ) -> AsyncIterator[Process]:
-        """Start a process that has ended, with everything it started, when the context exits."""
+        """Start a process; when the context exits, it and everything it started have ended."""
         starting = asyncio.ensure_future(Process.start(argv, cwd=cwd, env=env))
         self._starting[session] = starting
         try:

@@ -98,7 +98,7 @@ class Transcripts:
 
 
 def prompt_id(run: str) -> str:
-    """Return the id of a run's prompt, by which it is found in a transcript."""
+    """Return the id under which a run's prompt is found in a transcript."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"errands:run:{run}"))
 
 

@@ -1,4 +1,4 @@
-"""One turn of Claude Code: the messages on its standard output, from a prompt to the answer."""
+"""One turn, from a prompt to the answer: the messages that Claude Code prints meanwhile."""
 
 from __future__ import annotations
 
@@ -19,20 +19,46 @@ if TYPE_CHECKING:
 LIMITS = ("max_turns", "max_budget")  # beginnings of the reasons for stopping at a limit we set
 
 
-class Turn:
-    def __init__(
-        self, process: Process, context: AgentContext, *, spent: float, agent: str | None = None
-    ) -> None:
-        self._process = process
-        self._agent = agent  # the agent of Claude Code's own that was asked for
-        self._spent = spent  # dollars, before this turn
+class Account:
+    """What was said in a turn, and what that used."""
+
+    def __init__(self, context: AgentContext) -> None:
         self._context = context
-        self._asking: dict[str, asyncio.Task[None]] = {}
-        self._tools: dict[str, str] = {}
-        self._counted: set[str] = set()
         self._texts: list[str] = []
         self._used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
         self._fault = ""
+
+    @property
+    def _partial(self) -> str:
+        return "\n".join(self._texts)
+
+    def check(self) -> None:
+        """Raise `BudgetExceeded` when the run has used more than its budget."""
+        if overrun := BudgetExceeded.among(self._context.spec.budget, self._used, partial=self._partial):
+            raise overrun
+
+    def use(self, more: Mapping[str, int]) -> None:
+        for name, number in more.items():
+            self._used[name] = self._used.get(name, 0) + number
+        if more:
+            self._context.report(Activity(kind="usage", usage=more))
+
+    def _say(self, text: str) -> None:
+        self._texts.append(text)
+        self._context.report(text_said(text))
+
+
+class Turn(Account):
+    def __init__(
+        self, process: Process, context: AgentContext, *, spent: float, agent: str | None = None
+    ) -> None:
+        super().__init__(context)
+        self._process = process
+        self._agent = agent  # the agent of Claude Code's own that was asked for
+        self._spent = spent  # dollars, before this turn
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._tools: dict[str, str] = {}
+        self._counted: set[str] = set()
         self._failure: BaseException | None = None
         self._result: Mapping[str, Any] | None = None
 
@@ -68,23 +94,15 @@ class Turn:
         if self._agent and self._agent not in names:
             raise AgentError(f"Claude Code has no agent {self._agent!r}; it has {', '.join(names)}")
 
-    def check(self) -> None:
-        """Raise `BudgetExceeded` when the run has used more than its budget."""
-        partial = "\n".join(self._texts)
-        if overrun := BudgetExceeded.among(self._context.spec.budget, self._used, partial=partial):
-            raise overrun
-
     def answer(self, code: int) -> Answer:
-        """Return the answer, or raise what went wrong."""
-        partial = "\n".join(self._texts)
+        partial = self._partial
         complaints = self._process.stderr
         if self._failure is not None:
             raise self._failure
         if self._result is None and self._process.was_ended:
             raise AgentError("the prompt was aborted", partial=partial)
         if self._result is None:
-            why = complaints or "it did not say why"
-            raise AgentUnavailable(f"Claude Code ended with exit code {code}: {why}", partial=partial)
+            raise AgentUnavailable(self._process.ended("Claude Code", code), partial=partial)
         result = self._result
         self._count_rest(result)
         reason = str(result.get("terminal_reason") or result.get("subtype") or "")
@@ -115,12 +133,11 @@ class Turn:
                     self._used["tool_calls"] += 1
                     self._context.report(tool_started(str(name), str(call_id), dict(about)))
                 case {"type": "text", "text": text}:
-                    self._texts.append(text)
-                    self._context.report(text_said(text))
+                    self._say(text)
         if message["id"] not in self._counted:
             self._counted.add(message["id"])
             usage = message.get("usage") or {}
-            self._use({"requests": 1, "input_tokens": _input(usage)})
+            self.use({"requests": 1, "input_tokens": _input(usage)})
 
     def _handle_result(self, part: Any) -> None:
         match part:
@@ -128,11 +145,6 @@ class Turn:
                 failed = bool(part.get("is_error"))
                 name = self._tools.pop(call_id)
                 self._context.report(tool_ended(name, call_id, part.get("content"), failed=failed))
-
-    def _use(self, more: Mapping[str, int]) -> None:
-        for name, number in more.items():
-            self._used[name] = self._used.get(name, 0) + number
-        self._context.report(Activity(kind="usage", usage=more))
 
     def _count_rest(self, result: Mapping[str, Any]) -> None:
         """Report the usage that single messages leave out, such as output tokens."""
@@ -143,8 +155,7 @@ class Turn:
         }
         if (cost := round((float(result.get("total_cost_usd") or 0) - self._spent) * 1e6)) > 0:
             more["cost_microdollars"] = cost
-        if more:
-            self._use(more)
+        self.use(more)
 
     def _asked(self, task: asyncio.Task[None]) -> None:
         """End the turn when a question failed: it would wait forever."""

@@ -180,7 +180,7 @@ class OpenCode:
             self._host = host
 
     async def _anywhere(self, act: Callable[[], Awaitable[T]]) -> T:
-        """Do something before the prompt; repeat it if the caller's OpenCode goes away meanwhile."""
+        """Do something before the prompt; do it again if the caller's OpenCode goes away meanwhile."""
         try:
             return await act()
         except AgentUnavailable:
@@ -189,7 +189,7 @@ class OpenCode:
         return await act()
 
     async def _is_replaced(self) -> bool:
-        """Continue without the caller's OpenCode if it is gone; return False if it is not."""
+        """If the caller's OpenCode is gone, continue without it; return whether it was gone."""
         server = None if self._host is None else await self._host.takes_over()
         self._server = server or self._server
         return server is not None
@@ -272,7 +272,7 @@ class OpenCode:
                 await asyncio.shield(self._stop(session))
 
     async def _stop(self, session: str) -> None:
-        """Abort the session, as far as the server can be reached."""
+        """Abort the session, if the server can be reached."""
         try:
             await self.abort(session)
         except AgentError:

@@ -43,7 +43,7 @@ class Host:
         self._held: dict[str, int] = {}
 
     async def server(self, *, may_start: bool = True) -> Server:
-        """Return the server to use: that of the OpenCode in which the session is used, or a headless one."""
+        """Return the server to use: the OpenCode that has the session open, or else a headless one."""
         known = bridges.found(self._notes, self._data, self._session)
         living = [each for each in known if each.is_alive]
         for bridge in living:

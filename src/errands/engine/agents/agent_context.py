@@ -149,7 +149,7 @@ class RunContext:
         self._activity.write()
 
     async def request_approval(self, call: ToolCall) -> Decision:
-        """Let the judge decide about a command; ask a person if it says so, and about everything else."""
+        """Let the judge decide about a command. If it says ask, and for every other call, ask a person."""
         engine, task = self._engine, self._task
         reasons: tuple[Reason, ...] = ()
         if call.command is not None:

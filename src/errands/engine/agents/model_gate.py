@@ -10,7 +10,7 @@ import fcntl
 import os
 
 from errands.config.backends import LOCAL
-from errands.ports.home import Home
+from errands.ports.home import Home, lock_file
 
 LANE = LOCAL  # the lane of the runs that share the model
 LOOK = 0.05  # seconds between two checks of a closed gate
@@ -24,7 +24,7 @@ class ModelGate:
         self._files: list[int] = []
 
     def __enter__(self) -> ModelGate:
-        file = self._open()
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(file, fcntl.LOCK_SH)
         self._files.append(file)
         return self
@@ -34,14 +34,8 @@ class ModelGate:
 
     def is_closed(self) -> bool:
         """Return whether a conversation with a person uses the model."""
-        file = self._open()
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        file = lock_file(self._path)
+        if file is None:
             return True
-        finally:
-            os.close(file)
+        os.close(file)
         return False
-
-    def _open(self) -> int:
-        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -7,13 +7,13 @@ retries what it cannot reach, ever more seldom, for about a week.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import sys
 from datetime import timedelta
 
 from errands.ports.agent import CommandResult, Decision, Spec
+from errands.ports.home import lock_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _DETACHED = '"$0" "$@" &'
 
 
 def start(home: Home) -> None:
-    """Start the process that drops sessions; one that runs already takes on new ones, too."""
+    """Start the process that drops sessions; one that is running already drops the new ones, too."""
     words = ["/bin/sh", "-c", _DETACHED, sys.executable, "-P", "-m", "errands.agents", "drop"]
     log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     streams = [
@@ -53,14 +53,13 @@ def start(home: Home) -> None:
 
 async def drop_all(core: EngineCore, make: Callable[[str, str], Agent]) -> None:
     """Drop the sessions left at backends; `make` makes the agent of a name for a directory."""
-    lock = os.open(core.home.session_cleanup, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = lock_file(core.home.session_cleanup)
+    if lock is None:
+        return  # another process does it, until nothing is left
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         while left := core.store.orphan_sessions(now=core.clock.now()):
             for each in left:
                 await _drop(core, each, make)
-    except BlockingIOError:
-        pass  # another process does it, until nothing is left
     finally:
         os.close(lock)
 

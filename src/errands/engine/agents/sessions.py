@@ -116,7 +116,7 @@ class Sessions:
         """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins.
 
         With a `key`, the same prompt sent again by a caller that lost the reply is not sent twice.
-        `may_start`: whether an agent may be started only to be asked if it still has the session.
+        `may_start`: whether to start an agent just to ask it whether it still has the session.
         """
         if not text.strip():
             raise BadValue("the prompt is empty; say what the agent should do next")
@@ -195,7 +195,7 @@ class Sessions:
         self._announce(run_id)
 
     def give_up_waiting(self, run_id: str) -> None:
-        """Note that the caller blocks no longer, and needs a notice after all."""
+        """Note that the caller has stopped waiting, and needs a notice after all."""
         with self._store:
             self._store.set_awaited(run_id, None)
         self._announce(run_id)
@@ -210,7 +210,7 @@ class Sessions:
             self._store.end_session(name, now=self._core.clock.now())
 
     def see_session(self, name: str) -> None:
-        """Note that the frontend of a parent session is there: what the session started is kept.
+        """Note that the frontend of a parent session is still there: what the session started is kept.
 
         Frontends call it whenever they hear from the session; most calls write nothing.
         """

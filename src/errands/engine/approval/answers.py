@@ -35,19 +35,19 @@ def offered(task: Task, reasons: Sequence[Reason]) -> tuple[Answer, ...]:
 
 
 def check_task(reasons: Sequence[Reason]) -> None:
-    """Refuse to approve a call for the rest of a task that may be something else each time."""
+    """Refuse to approve a call for the rest of a task if it can do something else each time."""
     if said := _task_doubt(reasons):
         raise BadValue(said)
 
 
 def check_always(task: Task, reasons: Sequence[Reason]) -> None:
-    """Refuse to approve for good a command that may mean something else each time."""
+    """Refuse to approve a command for good if it can do something else each time."""
     if said := _always_doubt(task, reasons):
         raise BadValue(said)
 
 
 def coverage(task: Task) -> tuple[Reason, ...]:
-    """Say what an approval of a test or a build covers, because its words do not."""
+    """Say what an approval of a test or a build covers, because the command does not show it."""
     if not (files := _deciding_files(task)):
         return ()
     from errands.model.verdict import Reason

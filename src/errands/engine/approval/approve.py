@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from errands.engine.actor import enclosing_run
 from errands.engine.approval.answers import check_always, check_task
-from errands.engine.approval.questions import ask_again, expire, turn_down
+from errands.engine.approval.questions import ask_again, drift, expire, turn_down
 from errands.engine.approval.ruling import denied
-from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Prompt
 from errands.model.approval import (
     BY_JUDGE,
     BY_MODE,
     PERSONAL,
-    evidence_of,
     is_contained,
     is_unattended,
     scope_of,
@@ -67,9 +65,7 @@ def approve(
         check_always(task, question.reasons)
     scope = scope_of(task, scope)
     starts_schedule = _starts_schedule(core, task)
-    evidence = evidence_of(task)
-    fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
-    said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+    fresh, said = drift(task)
     with store:
         if said:
             if store.question(task_id) != question:
@@ -112,7 +108,7 @@ def ask_anew(
 
 
 def may_leave_walls(store: Store, task_id: str) -> bool:
-    """Return whether an approval of a task means: run it without its sandbox, in which it failed."""
+    """Return whether a task failed in its sandbox, so that an approval means: run it without one."""
     task = store.task(task_id)
     if not is_contained(task) or store.question(task_id) is not None:
         return False
@@ -147,7 +143,7 @@ def leave_walls(
 
 
 def _starts_schedule(core: EngineCore, task: Task) -> bool:
-    """Return whether the approval starts the schedule of a task; one more must be allowed then."""
+    """Return whether the approval starts a schedule; if so, refuse one more than is allowed."""
     if recurring(task.trigger) is None:
         return False
     from errands.engine.triggers.schedules import check_room
@@ -188,7 +184,7 @@ def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, sho
 
 
 def answer_target(core: EngineCore, task_id: str) -> str:
-    """Return the task that an answer to this one is meant for; refuse if its agent waits for several."""
+    """Return the task that an answer is for; refuse if an agent waits for the answers to several."""
     task_id = core.resolve(task_id)
     view = core.summaries([task_id])[0]
     if view.agent is None or view.latest.state != "running" or core.store.question(task_id) is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def command_grant(core: EngineCore, draft: Draft, ruling: Ruling) -> str | None:
-    """Return who approved, for the whole task of the agent that starts it, what would need approval."""
+    """Return who approved this for the whole task of the agent that starts it; None if it needs approval."""
     by = draft.created_by or actor()
     if ruling.judgement.verdict not in ("ask", "contained") or not by.startswith(LAUNCHED):
         return None
@@ -48,7 +48,7 @@ def command_grant(core: EngineCore, draft: Draft, ruling: Ruling) -> str | None:
 
 
 def _repeats(draft: Draft) -> bool:
-    """Return whether it would start again when the agent that was approved may be gone."""
+    """Return whether it would run again after the approved agent may have ended."""
     return any(each is not None for each in (draft.every, draft.cron, draft.at, draft.on))
 
 
@@ -61,7 +61,7 @@ def _is_running(core: EngineCore, task_id: str) -> bool:
 
 
 def call_grant(core: EngineCore, task_id: str, call: ToolCall) -> str | None:
-    """Return who approved a call like this one for the whole task of the agent that makes it."""
+    """Return who approved calls like this one for the agent's whole task; None if it needs approval."""
     prompt = _prompt(core, task_id)
     for each in core.store.task_approvals(task_id):
         if each.task_id != task_id:

@@ -97,7 +97,7 @@ def _written(command: Any) -> str:
 
 
 def masked(text: str) -> str:
-    """Return a text that repeats words of a command, with secrets masked and nothing for the terminal."""
+    """Return a text that repeats words of a command, with secrets masked, and safe for a terminal."""
     from errands.model.text.mask import Mask
 
     return visible(Mask({}).text(text))

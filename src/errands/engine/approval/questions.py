@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from errands.engine.approval.answers import coverage, offered
 from errands.engine.notices.outbox import enqueue
-from errands.model.approval import digest, evidence_text, is_unasked
+from errands.judge.evidence.evidence import changes, refreshed
+from errands.model.approval import digest, evidence_of, evidence_text, is_unasked
 from errands.model.record import evolve
 from errands.model.view import plain_value
 
@@ -41,6 +42,15 @@ def ask(
     why = reasons_text(reasons)
     enqueue(store, task, f"{task.id}.{run}", event, state="proposed", error=why, more=more, now=now)
     return question
+
+
+def drift(task: Task) -> tuple[Evidence | None, list[str]]:
+    """Return the evidence for a task as it is now, and what has changed since the task was judged."""
+    evidence = evidence_of(task)
+    if evidence is None:
+        return None, []
+    fresh = refreshed(evidence, task.action.cwd)
+    return fresh, changes(evidence, fresh)
 
 
 def ask_again(

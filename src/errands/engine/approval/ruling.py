@@ -195,7 +195,7 @@ class Judge:
         return Ruling(judgement=judgement, action=action, project=witness.project, digest=digest(action))
 
     def _watching(self, action: Action, environ: Mapping[str, str]) -> Ruling:
-        """Judge the command that watches for the event of a placed task: this host runs that one."""
+        """Judge the command that watches for a placed task's event: it runs on this host."""
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
         ruling = self._judged(evolve(watched, watch=action.watch), environ, {})
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
@@ -332,7 +332,7 @@ def denied(judgement: Judgement) -> Denied:
 
 
 def _kept_within(judgement: Judgement, project: str, caller: LocalWorkspace) -> Judgement:
-    """Let a person decide about work in a project that is not the caller's, all of which it could change."""
+    """Ask about work in a project that is not the caller's: it could change everything there."""
     if is_within(os.path.realpath(project), caller.real(caller.project)):
         return judgement
     reason = Reason(text=f"works in {project}, outside of the project {caller.project}", kind="write")

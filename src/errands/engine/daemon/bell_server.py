@@ -84,9 +84,9 @@ class BellServer:
             self.announce(changed)
 
     def announce(self, changed: Iterable[str]) -> None:
-        """Notify watchers of all tasks; without ids, that something was written which no view shows.
+        """Notify those who watch all tasks; no ids means that something was written that no view shows.
 
-        After that they hear of all changes of the next moment together: a busy daemon would wake them up a
+        The changes of the next moment are then sent together: a busy daemon would wake them up a
         thousand times a second.
         """
         if ALL not in self._watchers:
@@ -184,7 +184,7 @@ class BellServer:
                 pass
 
     def _announce(self, task_ids: bytes) -> None:
-        """Announce ids as received; without watchers they are not even read."""
+        """Announce ids as received; do not even read them if nobody watches."""
         if task_ids and ALL in self._watchers:
             self.announce(task_ids.decode("ascii", "replace").split())
 

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from errands.config import Config
-from errands.engine.approval.questions import ask_again
+from errands.engine.approval.questions import ask_again, drift
 from errands.engine.log_header import utc_text
-from errands.judge.evidence.evidence import changes, refreshed
-from errands.model.approval import evidence_of, is_unasked
+from errands.model.approval import is_unasked
 from errands.model.limits import UNKNOWN_LANE, lane_widths
 from errands.model.run import Run
 from errands.model.task import Task
@@ -66,7 +65,7 @@ class Dispatcher:
         )
 
     def give_back(self) -> list[str]:
-        """Return slots to runs that have waited, as far as there is room; return their ids."""
+        """Give slots back to runs that have waited, while there is room; return their ids."""
         given = []
         for run_id in list(self._returning):
             lane = self._lent.get(run_id)
@@ -102,9 +101,7 @@ class Dispatcher:
         Otherwise it goes back to approval. Call it inside a transaction.
         """
         within = self._config.approval.expires
-        evidence = evidence_of(task)
-        fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
-        said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+        fresh, said = drift(task)
         since = max(filter(None, (task.approved_at, task.due_at, run.created_at)))
         if not said and not is_unasked(task) and now - since > within:
             said = [f"it was approved {utc_text(since)} and did not start in time"]
@@ -130,14 +127,14 @@ class Dispatcher:
             self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
     def lend(self, run_id: str) -> None:
-        """Give the slot of a run to others until it is taken back."""
+        """Let others use a run's slot until it is taken back."""
         lane = self._lanes.pop(run_id, None)
         if lane is not None:
             self._lent[run_id] = lane
             self._used[lane] -= 1
 
     def take_back(self, run_id: str) -> None:
-        """Count a run against its lane again, even if that has no room: it continues at once."""
+        """Count a run against its lane again, even if the lane is full: the run continues at once."""
         lane = self._lent.pop(run_id, None)
         if lane is not None:
             self._lanes[run_id] = lane

@@ -74,7 +74,7 @@ class Janitor:
             start(self._home)
 
     async def sweep_orphans(self) -> int:
-        """Remove run directories without a task, except recent ones: their task may be yet to be written."""
+        """Remove run directories without a task, except recent ones, whose task may not be written yet."""
         swept = 0
         old = (self._clock.now() - timedelta(hours=1)).timestamp()
         names = await asyncio.to_thread(_entries, self._home.runs)

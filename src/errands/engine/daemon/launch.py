@@ -171,7 +171,7 @@ class LaunchBuilder:
         return Step(role=role, argv=argv, label=written(command))
 
     def _environment(self, digest: str, reading_in: str) -> tuple[Mapping[str, str], Place | None]:
-        """Return a submitter's environment, and the span in which it submitted.
+        """Return a submitter's environment, and the span it submitted in.
 
         What only reads, in the directory `reading_in`, gets a part of it. Reading it for every run would cost
         the daemon 9 % more processor time, and send it every time.

@@ -6,13 +6,12 @@ its owner dies. The locked file names the owner; it means nothing while it is no
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 
 from errands import __version__
 from errands.model.errors import StoreUnwritable
-from errands.ports.home import is_locked, lock_note
+from errands.ports.home import is_locked, lock_file, lock_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,13 +32,12 @@ class DaemonLock:
     def take(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> bool:
         """Take the lock; return False if another process has it. `boot` identifies the machine's boot."""
         try:
-            handle = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            handle = _locked(self._home.lock)
         except OSError as error:
             raise StoreUnwritable(
                 f"cannot open {self._home.lock}: {error.strerror}; check its permissions"
             ) from error
-        if not _locked(handle):
-            os.close(handle)
+        if handle is None:
             return False
         self._handle = handle
         # A forked child would otherwise keep the lock after we are gone.
@@ -56,7 +54,7 @@ class DaemonLock:
         return True
 
     def write(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> None:
-        """Write who has the lock, and with which lanes, for others to read."""
+        """Write down who has the lock, and its lanes, for others to read."""
         assert self._handle is not None
         facts = {
             "version": __version__,
@@ -75,15 +73,13 @@ class DaemonLock:
             self._handle = None
 
 
-def _locked(handle: int) -> bool:
+def _locked(path: str) -> int | None:
     # A few tries, because `is_daemon_running` holds the lock for an instant.
     for _ in range(5):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            time.sleep(0.01)
-    return False
+        if (handle := lock_file(path)) is not None:
+            return handle
+        time.sleep(0.01)
+    return None
 
 
 def is_daemon_running(home: Home) -> bool:

@@ -17,7 +17,7 @@ from errands.model.notices.result import STORED, cut
 from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import task_of
-from errands.model.schedule.cursor import SCHEDULED_RETRIES
+from errands.model.schedule.cursor import RAN_ENOUGH, SCHEDULED_RETRIES
 from errands.model.text.blake2 import blake2b
 from errands.model.trigger import recurring
 from errands.model.view import RetryView
@@ -138,7 +138,7 @@ class OutcomeWriter:
         )  # fmt: skip
 
     def _unreported(self, task: Task, run: Run) -> tuple[Address, ...]:
-        """Return the channels of a placed task, without those to which another home has reported its end."""
+        """Return the channels of a placed task that no other home has reported its end to."""
         from errands.ports.fleet import placement
 
         where = placement.read(self._home.run(run.id))
@@ -221,7 +221,7 @@ def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *,
         event = "paused" if outcome.task_state == "paused" else "given up"
         enqueue(store, task, run.id, event, state=outcome.task_state, error=why, now=now)
     elif outcome.task_state == "done":
-        drop_signals(store, task, now=now, reason="it has run as often as it should")
+        drop_signals(store, task, now=now, reason=RAN_ENOUGH)
     elif outcome.task_state == "active" and has_waiting(store, task):
         store.set_next_fire(task.id, now)
 

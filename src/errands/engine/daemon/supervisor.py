@@ -159,7 +159,7 @@ class Supervisor:
         return over, effects
 
     def _ask(self, live: _Watched, asked: Asked, effects: Effects, now: datetime) -> None:
-        """Put the question of the host that a run was given to to a person; the run waits for the answer."""
+        """Ask a person what the run's host wants to know; the run waits for the answer."""
         from errands.engine.approval.questions import ask_for_host
 
         if self._store.run(live.run.id).stop_requested_at is not None:
@@ -240,7 +240,7 @@ class Supervisor:
                 self._runner.stop(run.id, grace=live.task.limits.grace.total_seconds())
 
     def apply_pause_requests(self) -> None:
-        """Pause and continue the runs for which that was requested; a paused one needs no slot."""
+        """Pause and continue runs as requested; a paused one needs no slot."""
         paused = set(self._store.paused_runs())
         for run_id, live in self._live.items():
             wanted = run_id in paused

@@ -12,9 +12,10 @@ from errands.model.action import Shell
 from errands.model.agent.session import HOSTS_DEFAULT, remote_place
 from errands.model.approval import BY_JUDGE, BY_MODE, FLEET, SAID_YES
 from errands.model.errors import BadValue
-from errands.model.limits import LIMITS
+from errands.model.limits import LIMITS, Limits
 from errands.model.options.draft import Draft
-from errands.model.record import record
+from errands.model.options.table import BY_NAME
+from errands.model.record import fields, record
 from errands.model.task import PRIORITIES
 from errands.model.trigger import recurring
 from errands.ports.home import Home
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 LANE = "fleet"  # of the runs of other homes, as wide as this host has slots for them
 _OURS = ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID", "ERRANDS_RUN_DIR", "ERRANDS_PROGRESS", "ERRANDS_CHANNEL")
-_UNLIMITED = ("timeout", "idle", "memory", "cpu", "processes")  # options that take `none`
+_OF_THE_HOME = ("retries", "on_loss")  # limits that the home of a task applies itself
 
 
 @record
@@ -166,8 +167,6 @@ def _consent(approved_by: str | None) -> Consent:
 
 def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -> Draft:
     """Return the draft of a run that another home placed here; raise an error that its owner understands."""
-    limits = LIMITS.decode(body["limits"])
-    bounded = {name: getattr(limits, name) for name in _UNLIMITED}
     return Draft(
         **(_prompt_options(body) if "prompt" in body else _command_options(body)),
         name=body["name"],
@@ -175,10 +174,6 @@ def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -
         cwd=directory(body["cwd"], environ, is_named=body["cwd_is_named"]),
         env={**body["env"], **body.get("event", {}).get("variables", {})},
         environ=environ,
-        on_idle=limits.on_idle,
-        grace=limits.grace,
-        nice=limits.nice,
-        output=limits.output,
         notify="never",
         channels=(),
         key=key,
@@ -186,8 +181,16 @@ def draft_of(body: Mapping[str, Any], *, key: str, environ: Mapping[str, str]) -
         created_by=f"{FLEET} {body['from']}",
         consent=body["consent"],
         door=FLEET,
-        **{name: "none" if value is None else value for name, value in bounded.items()},  # type: ignore[arg-type]
+        **_limits(LIMITS.decode(body["limits"])),
     )
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    """Return the options for these limits; none of them comes from the configuration here."""
+    given = {name: getattr(limits, name) for name in fields(Limits) if name not in _OF_THE_HOME}
+    return {
+        name: "none" if value is None and BY_NAME[name].unlimited else value for name, value in given.items()
+    }
 
 
 def _command_options(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,18 +14,12 @@ from collections.abc import Callable, Iterable
 
 from errands.engine.live.metrics import Family, negotiated
 from errands.model.errors import StoreError
+from errands.ports.http_request import HEAD_WITHIN, LONGEST_HEAD, Rejection, read_head, response_head
 from errands.ports.server_socket import host_names
 
 PATH = "/metrics"
 DEFAULT = ("127.0.0.1", 7879)
 MOST = 50  # connections at the same time
-HEAD_WITHIN = 5.0  # seconds
-LONGEST_HEAD = 16_384
-_WORDS = {
-    200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed",
-    408: "Request Timeout", 421: "Misdirected Request", 500: "Internal Server Error",
-    503: "Service Unavailable",
-}  # fmt: skip
 _PLAIN = "text/plain; charset=utf-8"
 _LOG = logging.getLogger("errands.metrics")
 
@@ -49,13 +43,9 @@ class MetricsServer:
         self._connections += 1
         try:
             code, body, kind, is_head = await self._answer(reader)
-            more = "WWW-Authenticate: Bearer\r\n" if code == 401 else ""
-            head = (
-                f"HTTP/1.1 {code} {_WORDS[code]}\r\nContent-Type: {kind}\r\n{more}"
-                f"Vary: Accept\r\nContent-Length: {len(body)}\r\n"
-                f"Cache-Control: no-store\r\nConnection: close\r\n\r\n"
-            )
-            writer.write(head.encode() + (b"" if is_head else body))
+            more = ("WWW-Authenticate: Bearer",) if code == 401 else ()
+            head = response_head(code, len(body), kind, *more, "Vary: Accept", "Cache-Control: no-store")
+            writer.write(head if is_head else head + body)
             async with asyncio.timeout(HEAD_WITHIN):
                 await writer.drain()
         except (OSError, TimeoutError):
@@ -65,36 +55,26 @@ class MetricsServer:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, bytes, str, bool]:
-        if self._connections > MOST:
-            return 503, b"too many connections\n", _PLAIN, False
+        method = ""
         try:
-            async with asyncio.timeout(HEAD_WITHIN):
-                raw = await reader.readuntil(b"\r\n\r\n")
-        except TimeoutError:
-            return 408, b"too slow\n", _PLAIN, False
-        except (asyncio.LimitOverrunError, asyncio.IncompleteReadError, OSError):
-            return 400, b"this is not a request\n", _PLAIN, False
-        first, *lines = raw.decode("latin-1").split("\r\n")
-        words = first.split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return 400, b"this is not a request\n", _PLAIN, False
-        pairs = (line.partition(":") for line in lines if line)
-        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        code, body, kind = self._page(words[0], words[1].partition("?")[0], headers)
-        return code, body, kind, words[0] == "HEAD"
-
-    def _page(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, bytes, str]:
-        if headers.get("host", "").lower() not in self._hosts:
-            return 421, b"this server has another name\n", _PLAIN
-        if not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
-            return 401, b"the token of the server is missing or wrong: see `errands metrics --help`\n", _PLAIN
-        if path != PATH:
-            return 404, b"there is only /metrics\n", _PLAIN
-        if method not in ("GET", "HEAD"):
-            return 405, b"use GET\n", _PLAIN
-        try:
+            if self._connections > MOST:
+                raise Rejection(503, "too many connections")
+            method, path, headers = await read_head(reader)
+            self._check(method, path, headers)
             kind, body = negotiated(self._read(), headers.get("accept", ""))
-            return 200, body.encode(), kind
+            return 200, body.encode(), kind, method == "HEAD"
+        except Rejection as rejection:
+            return rejection.code, f"{rejection}\n".encode(), _PLAIN, method == "HEAD"
         except StoreError as error:
             _LOG.warning("%s", error)
-            return 500, b"the store cannot be read; see `errands doctor`\n", _PLAIN
+            return 500, b"the store cannot be read; see `errands doctor`\n", _PLAIN, method == "HEAD"
+
+    def _check(self, method: str, path: str, headers: dict[str, str]) -> None:
+        if headers.get("host", "").lower() not in self._hosts:
+            raise Rejection(421, "this server has another name")
+        if not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
+            raise Rejection(401, "the token of the server is missing or wrong: see `errands metrics --help`")
+        if path != PATH:
+            raise Rejection(404, "there is only /metrics")
+        if method not in ("GET", "HEAD"):
+            raise Rejection(405, "use GET")

@@ -17,6 +17,7 @@ from errands.engine.notices.agent_report import may_have_news, news
 from errands.engine.waiting import LOOK
 from errands.model.text.blake2 import blake2b
 from errands.ports.home import process_mark
+from errands.ports.own_file import replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ GATHER = 0.5  # seconds: tasks that end in a burst are reported together, and a 
 
 
 def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool:
-    """Wait until there is news for an owner; False when none can come, or it is no longer wanted."""
+    """Wait until there is news for an owner; False if none can come, or the caller stopped wanting it."""
     bell = type(engine.bell)(engine.home.bell)
     watching = False
     try:
@@ -55,7 +56,7 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool
 
 @contextmanager
 def turn(engine: Engine, owner: str) -> Iterator[bool]:
-    """Take a turn to wait for an owner; False if another waiter runs and a second one is next.
+    """Take a turn to wait for an owner; False if one waiter is running and another is next.
 
     A rejected caller knows that another waiter starts after it.
     """
@@ -73,10 +74,7 @@ def turn(engine: Engine, owner: str) -> Iterator[bool]:
 
 def claim(engine: Engine, owner: str, pid: str) -> None:
     """Note that the program `pid` just used a session, and reports to it from now on."""
-    path = f"{_place(engine, owner)}.by"
-    with open(os.open(f"{path}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
-        file.write(process_mark(int(pid)))
-    os.replace(f"{path}.{os.getpid()}", path)
+    replace_file(f"{_place(engine, owner)}.by", process_mark(int(pid)).encode())
 
 
 def has_claim(engine: Engine, owner: str, pid: str) -> bool:

@@ -6,7 +6,7 @@ from errands.engine.actor import actor
 from errands.engine.approval.questions import without_evidence
 from errands.engine.log_header import renew_log
 from errands.engine.submit.draft_trigger import drafted_trigger, due_time
-from errands.engine.submit.edit_schedule import schedule_options, write_schedule
+from errands.engine.submit.edit_schedule import changed_since, schedule_options, write_schedule
 from errands.engine.submit.limits import limits_of
 from errands.engine.submit.submission import Submitter
 from errands.model.action import Prompt
@@ -188,7 +188,7 @@ class Editor(Submitter):
         if not self._store.replace_task(
             edited, run=run.number, since=view.updated_at, not_before=not_before, now=now
         ):
-            raise IllegalMove(f"task {edited.id} has started or changed since; look at it again")
+            raise changed_since(edited)
         return run.number
 
     def _edited_action(self, task: Task, draft: Draft, ruling: Ruling, *, is_unasked: bool) -> Action:

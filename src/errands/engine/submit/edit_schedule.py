@@ -80,7 +80,7 @@ def write_schedule(
     if starts:
         check_room(store, config)
     if not store.replace_recurring(edited, since=view.updated_at, now=now):
-        raise IllegalMove(f"task {task.id} has started or changed since; look at it again")
+        raise changed_since(task)
     store.withdraw_task_approvals(task.id)
     if is_other or edited.state == "proposed":
         close_due_slots(store, task, now=now, reason="edited before its turn")
@@ -90,6 +90,10 @@ def write_schedule(
     if edited.state == "active" and (is_other or starts):
         begin(store, edited, now=now)
     return view.latest.number if view.is_live else view.latest.number + 1
+
+
+def changed_since(task: Task) -> IllegalMove:
+    return IllegalMove(f"task {task.id} has started or changed since; look at it again")
 
 
 def _trigger(task: Task, draft: Draft, config: Config, store: Store, *, now: datetime) -> Standing:

@@ -13,7 +13,7 @@ from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
 from errands.model.action import Shell
 from errands.model.approval import BY_JUDGE, BY_MODE, SAID_YES, is_unasked, scope_of, way_in
-from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError, unknown_task
+from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError, never_ends, unknown_task
 from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.task import Task
@@ -167,7 +167,7 @@ class Submitter:
             except NotFound:
                 continue  # cleared since the first run: there is nothing left to wait for
             if view.standing is not None:
-                raise BadValue(f"task {other} is a recurring task, so nothing can wait for its end")
+                raise never_ends(other)
             if view.is_live:
                 waiting.append(other)
             elif view.state != "completed":
@@ -381,16 +381,14 @@ class Submitter:
             raise unknown_task(task_id)
         found = self._store.resolve(task_id)
         if recurring(self._store.task(found).trigger) is not None:
-            raise BadValue(f"task {found} is a recurring task, so nothing can wait for its end")
+            raise never_ends(found)
         return found
 
     def _check_lane(self, lane: str) -> None:
         lanes = lane_widths(self._config.lanes, self._store.lane_widths())
         if lane not in lanes:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
-            from errands.config.keys import key_of
+            from errands.config.keys import LANE_NAME, key_of
 
-            advice = f"to add it: errands lane {lane} 2"
-            if key_of("lanes", lane) is None:
-                advice = "the name of a lane begins with a letter and has only letters, digits, - and _"
+            advice = LANE_NAME if key_of("lanes", lane) is None else f"to add it: errands lane {lane} 2"
             raise BadValue(f"unknown lane {lane!r}{did_you_mean(lane, lanes)}; known: {known}; {advice}")

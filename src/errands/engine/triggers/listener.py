@@ -12,13 +12,11 @@ import logging
 from collections.abc import Callable
 from contextlib import aclosing
 
-from errands.engine.approval.questions import ask_again
+from errands.engine.approval.questions import ask_again, drift
 from errands.engine.engine import Engine
 from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import burst_end
 from errands.engine.triggers.source_context import WatchContext, watched, watching_since
-from errands.judge.evidence.evidence import refreshed
-from errands.model.approval import evidence_of
 from errands.model.errors import Changed, ErrandsError, NotFound, Overrun, SourceError, StoreError
 from errands.model.record import evolve
 from errands.model.run import Run
@@ -153,7 +151,7 @@ class Listener:
             for each in events:
                 has_new |= self._add_signal(task, trigger, each, leads_to_run=each in foreign)
             if watch.failures >= REPORTED:
-                self._notify(task, "active", "its watch is well again", f"watch well at {now}")
+                self._notify(task, "active", "its watch works again", f"watch well at {now}")
             is_broken = watch.broken_until is not None
             seen = evolve(
                 watch,
@@ -213,8 +211,7 @@ class Listener:
         if latest.number and latest.completed_at is None:
             return  # its run is asked about itself, or ends first
         task = self._store.task(task.id)
-        evidence = evidence_of(task)
-        fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
+        fresh, _ = drift(task)
         number = latest.number or 1
         run = Run(task_id=task.id, number=number, cause="event", state="pending", attempt=0, created_at=now)
         within = self._engine.config.approval.expires

@@ -13,6 +13,7 @@ from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import drop_signals, run_for_signals
 from errands.model.errors import BadValue
 from errands.model.record import evolve
+from errands.model.schedule.cursor import RAN_ENOUGH
 from errands.model.schedule.slot_record import RAN, advance
 from errands.model.schedule.slots import fire_time, next_active, slots
 from errands.model.text.duration import spoken
@@ -125,7 +126,7 @@ class Scheduler:
             records.append(evolve(step.run, run=number))
         store.add_slots(task.id, records)
         if is_last and is_in_turn:
-            store.close_slots(task.id, "missed", "it has run as often as it should")
+            store.close_slots(task.id, "missed", RAN_ENOUGH)
         return bool(records)
 
     def _pause(self, task: Task, error: BadValue, now: datetime) -> None:

@@ -56,7 +56,7 @@ class WatchContext:
         self._rung.clear()
 
     async def execute(self, line: str, *, timeout: float) -> CommandOutput:
-        """Run the line that was judged with the task, unless what was judged has changed."""
+        """Run the line that was judged with the task; refuse it if it has changed since."""
         action = self._task.action
         if line != action.watch:
             raise SourceError("this line was not judged with the task, so it is not run")

@@ -7,6 +7,7 @@ from functools import cache
 
 from errands.engine.walls.seccomp import program
 from errands.model.errors import BadValue
+from errands.ports.own_file import replace_file
 from errands.ports.seccomp import is_known
 
 # Without --die-with-parent: a cancelled run has time to clean up, and the shim ends what is left.
@@ -126,10 +127,6 @@ def _remember(cache: str, key: str, answer: str) -> None:
     if not cache:
         return
     try:
-        draft = f"{cache}.{os.getpid()}"
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(f"{key}\n{answer}")
-        os.replace(draft, cache)
+        replace_file(cache, f"{key}\n{answer}".encode())
     except OSError:
         pass  # no home yet, or no room in it; the next call tries again

@@ -25,7 +25,7 @@ def private_home(home: Home, project: str) -> str:
 
 
 def unused_homes(home: Home, store: Store) -> list[str]:
-    """Return the private homes of projects in which no task works any more."""
+    """Return the private homes of projects that no task works in any more."""
     try:
         names = os.listdir(home.homes)
     except FileNotFoundError:

@@ -91,7 +91,7 @@ class ChatSession:
 
     @property
     def prompt(self) -> str:
-        """What the input line begins with: it names the question that a letter would answer."""
+        """The beginning of the input line: it names the question that a letter would answer."""
         if self.asking is not None:
             return self.questions.prompt(self.asking)
         question = self.questions.oldest
@@ -210,7 +210,7 @@ class ChatSession:
     # Approval.
 
     def _answer_typed(self, line: str) -> None:
-        """Take a line as the answer about the command just typed; anything but yes rejects it."""
+        """Read a line as the answer about the command just typed; anything but yes rejects it."""
         task_id, self.asking = self.asking, None
         assert task_id is not None
         scope = None if (answer := self.questions.typed(line, task_id)) is None else answer.scope

@@ -28,7 +28,7 @@ class CommandLine(Protocol):
         """Return the verbs that work in a chat, by name."""
 
     def knows(self, name: str) -> bool:
-        """Return whether this is another name of a verb; refuse a verb that does not work in a chat."""
+        """Return whether this is an alias of a verb; refuse a verb that does not work in a chat."""
 
     def parse(self, line: str) -> Typed: ...
 

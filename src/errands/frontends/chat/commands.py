@@ -55,7 +55,7 @@ def tasks(session: ChatSession, rest: str) -> None:
 def task_list(engine: Engine, words: str) -> list[str]:
     """List tasks in the words and with the icons of Claude Code, newest first.
 
-    `words` are statuses and types, of which each task has one of each; the states of `errands ls` work, too.
+    `words` are statuses and types; a task has one of each. The states of `errands ls` work, too.
     """
     wanted = words.split()
     for word in wanted:
@@ -204,7 +204,7 @@ def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
 
 
 def _is_answer(session: ChatSession, rest: str) -> bool:
-    """Distinguish `approve ID` from a sentence that begins so; without an id it needs an open question."""
+    """Tell `approve ID` from a sentence that begins the same way; without an id, a question must be open."""
     if not rest:
         return bool(session.questions.open)
     if " " in rest or not is_id(rest):

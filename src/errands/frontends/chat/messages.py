@@ -6,7 +6,6 @@ person who comes back sees what is new, and every question that is still open.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -19,6 +18,7 @@ from errands.model.errors import NotFound
 from errands.model.notices.delivery import delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
 from errands.model.notices.result import Hints
+from errands.ports.own_file import replace_file
 from errands.text import Look, framed
 
 MAX_MESSAGE = 4000  # bytes
@@ -123,11 +123,8 @@ class ReadMarkers:
         marks = self._read()
         marks.pop(name, None)
         latest = [*marks.items(), (name, notice)][-MAX_MARKERS:]
-        draft = f"{self._path}.{os.getpid()}"
         with suppress(OSError):
-            with open(draft, "w", encoding="utf-8") as file:
-                file.writelines(f"{each} {number}\n" for each, number in latest)
-            os.replace(draft, self._path)
+            replace_file(self._path, "".join(f"{each} {number}\n" for each, number in latest).encode())
 
     def _read(self) -> dict[str, int]:
         try:

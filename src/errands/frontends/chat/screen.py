@@ -110,7 +110,7 @@ class Screen:
         return [*above, ("bold", self._drawn)]
 
     def _note_question(self, buffer: Buffer) -> None:
-        """Note what a line that begins now would answer: a question that comes up later was not meant."""
+        """Note which question a line that begins now would answer: it cannot be about a later one."""
         if not buffer.text:
             self._is_begun, self._about = False, None
         elif not self._is_begun:

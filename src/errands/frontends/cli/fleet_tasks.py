@@ -15,7 +15,7 @@ from errands.frontends.cli.fleet_calls import REPLIES, FleetCalls
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import Arguments, Usage
 from errands.model.approval import chosen_scope
-from errands.model.errors import BadValue, FleetUnreachable, IllegalMove
+from errands.model.errors import FleetUnreachable, IllegalMove, never_ends
 from errands.model.text.sanitise import line
 from errands.model.view import STILL_LIVE, plain_fields
 from errands.ports.output import Piece
@@ -117,7 +117,7 @@ class FleetTasks(FleetCalls):
         """Return the whole id of a task that another one is to wait for."""
         run = self._ask(lambda fleet: self._find(fleet, given))
         if run.body.get("goes_on") == "always":
-            raise BadValue(f"task {run.task} is a recurring task, so nothing can wait for its end")
+            raise never_ends(run.task)
         return run.task
 
     def approve(self, given: str, arguments: Arguments, *, by: str, door: str) -> int:

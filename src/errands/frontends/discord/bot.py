@@ -98,7 +98,7 @@ class Bot(discord.Client):
         )
 
     async def _read_direct(self, user_id: int) -> None:
-        """Answer what an allowed user wrote directly; Discord does not list the conversations of a bot."""
+        """Answer what allowed users wrote in direct messages; Discord does not list a bot's conversations."""
         try:
             place = await (await self.fetch_user(user_id)).create_dm()
         except discord.HTTPException as error:

@@ -21,6 +21,7 @@ from errands.model.text.answers import ANSWERS, BY_NAME, reach
 from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.ports.store import Query
+from errands.text.describe import lane_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -257,10 +258,7 @@ class Commands:
         lanes = [each for each in queue.lanes() if name in (None, each.name)]
         if not lanes:
             raise BadValue(f"unknown lane {name!r}; give it a width to add it")
-        return "\n".join(
-            f"{line(each.name)}: {each.running} of {each.width} running, {each.pending} pending"
-            for each in lanes
-        )
+        return "\n".join(line(lane_line(each)) for each in lanes)
 
     def _fire(self, task: str, by: str) -> str:
         return f"started `{self._engine.schedules.fire(task).latest.id}`"

@@ -167,7 +167,7 @@ class Conversations:
     async def _receive(
         self, place: discord.abc.Messageable, view: View, *, answers: discord.Message | None = None
     ) -> None:
-        """Send the answer of the latest run once it is there; it is sent again only if that failed."""
+        """Send the answer of the latest run once it is there; try again only if sending failed."""
         answer = Answer()
         try:
             async with _typing(place):
@@ -258,7 +258,7 @@ class Marks:
         self._marks: dict[str, int] = {}
 
     def after(self, place: int) -> int:
-        """Return the mark of a channel; messages older than a day are no longer answered."""
+        """Return the mark of a channel; it is at most a day back, because older messages are not answered."""
         marks = self._known()
         return max(marks.get(str(place), marks[_FIRST]), time_snowflake(datetime.now(UTC) - OLDEST))
 

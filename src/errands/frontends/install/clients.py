@@ -18,7 +18,7 @@ class Client:
     """A program that can use the tools; `reports` says how it learns of the end of a task.
 
     `asks` says when it asks before a call of a tool, and `setting` is its own setting against that.
-    `leftovers` are the notes that it makes itself of what is installed.
+    `leftovers` are its own notes about what is installed.
     """
 
     name: str
@@ -64,7 +64,7 @@ def _json_server(
 ) -> Callable[[Place], tuple[Target, ...]]:
     """Return the targets of a client with one JSON file, at `path` in a project or a home, or at `user`.
 
-    `trust` is the setting of a server with which its tools are called unasked.
+    `trust` is the setting that lets the client call a server's tools without asking.
     """
 
     def targets(place: Place) -> tuple[Target, ...]:

@@ -24,7 +24,7 @@ class Installation:
     def __init__(
         self, targets: tuple[Target, ...], place: Place, *, leftovers: tuple[Target, ...] = ()
     ) -> None:
-        """`leftovers` are files that others write, and out of which only removing takes what is ours."""
+        """`leftovers` are files that other programs write; only a removal takes our part out of them."""
         self._targets = targets
         self._leftovers = leftovers
         self._project = place.project

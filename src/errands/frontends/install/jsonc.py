@@ -44,7 +44,7 @@ def read(text: str) -> Node:
     node = reader.value(reader.skip(0), 0)
     rest = reader.skip(node.end)
     if rest < len(text):
-        raise reader.wrong(rest, "something follows the end")
+        raise reader.wrong(rest, "there is text after the end")
     return node
 
 

@@ -26,7 +26,7 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 
 def _plugin(dialect: OpenCode, place: Place) -> str:
-    """Return the plugin with the tools in it: to ask for them would delay each start of OpenCode."""
+    """Return the plugin with the tools in it: asking for them would delay each start of OpenCode."""
     filled = {
         "errands": command(),
         "environment": environment(place),

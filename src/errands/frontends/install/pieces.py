@@ -251,7 +251,7 @@ def _merged(value: Any, found: Any, kept: tuple[str, ...]) -> Any:
 
 
 def _around(text: str, root: jsonc.Node, path: tuple[str, ...]) -> Note:
-    """Note which objects around an entry have to be created, and how the empty one it goes into looks."""
+    """Note which objects around an entry have to be created, or how an empty one is written."""
     made = [depth for depth in range(1, len(path) + 1) if jsonc.find(root, path[:depth]) is None]
     holder = jsonc.find(root, path[: made[0] - 1] if made else path)
     is_empty = holder is not None and not holder.members and not holder.items

@@ -112,12 +112,12 @@ def _undone(target: Target, text: str | None, notes: Sequence[Note]) -> str | No
 
 
 def _lines(text: str | None) -> str | None:
-    """Return a text whose lines end in CR LF with plain line ends, in which it is edited."""
+    """Return a text with plain line ends instead of CR LF, for editing."""
     return text if text is None or not _has_crlf(text) else text.replace("\r\n", "\n")
 
 
 def _ended_like(before: str | None, text: str | None) -> str | None:
-    """Return an edited text with the line ends that it had before."""
+    """Give an edited text its old line ends back."""
     return text if before is None or text is None or not _has_crlf(before) else text.replace("\n", "\r\n")
 
 

@@ -35,11 +35,7 @@ def put(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
 def remove(text: str, path: tuple[str, ...]) -> str:
     """Remove a table, with the blank line that was added before it."""
     wanted = _with(read(text), path, None)
-    lines = text.splitlines(keepends=True)
-    place = _place(lines, path)
-    if place is None:
-        raise _not_a_table(path)
-    start, end = place
+    lines, start, end = _table(text, path)
     if end == len(lines) and start and not lines[start - 1].strip():
         start -= 1
     return _checked("".join(lines[:start] + lines[end:]), wanted, path)
@@ -47,20 +43,14 @@ def remove(text: str, path: tuple[str, ...]) -> str:
 
 def source(text: str, path: tuple[str, ...]) -> str:
     """Return a table as it is written in the text."""
-    lines = text.splitlines(keepends=True)
-    place = _place(lines, path)
-    if place is None:
-        raise _not_a_table(path)
-    return "".join(lines[place[0] : place[1]])
+    lines, start, end = _table(text, path)
+    return "".join(lines[start:end])
 
 
 def restored(text: str, path: tuple[str, ...], source: str) -> str:
     """Put a table back as it stood in the text."""
-    lines = text.splitlines(keepends=True)
-    place = _place(lines, path)
-    if place is None:
-        raise _not_a_table(path)
-    return "".join(lines[: place[0]]) + source + "".join(lines[place[1] :])
+    lines, start, end = _table(text, path)
+    return "".join(lines[:start]) + source + "".join(lines[end:])
 
 
 def written(path: tuple[str, ...], value: dict[str, Any]) -> str:
@@ -72,6 +62,15 @@ def written(path: tuple[str, ...], value: dict[str, Any]) -> str:
         f"{name} = {json.dumps(each)}\n" for name, each in plain.items()
     )
     return block + "".join("\n" + written((*path, name), each) for name, each in inner.items())
+
+
+def _table(text: str, path: tuple[str, ...]) -> tuple[list[str], int, int]:
+    """Return the lines of a text, and the range of those of a table."""
+    lines = text.splitlines(keepends=True)
+    place = _place(lines, path)
+    if place is None:
+        raise _not_a_table(path)
+    return lines, *place
 
 
 def _place(lines: list[str], path: tuple[str, ...]) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
+from errands.dialects.tool_context import declined_text
 from errands.model.approval import Approval
 from errands.model.codec import JsonCodec
 from errands.model.errors import ErrandsError
@@ -79,7 +80,7 @@ class Call:
     async def wait(self, within: float | None = None) -> None:
         """Wait until the call is over, finds a question, or `within` seconds have passed.
 
-        A call that waits for no task has ten times as long: it launches something, for which a daemon may
+        A call that waits for no task has ten times as long: it launches something, and a daemon may
         have to start first, and its caller can do nothing without the reply.
         """
         for _ in range(_LAUNCHES_WITHIN):
@@ -116,8 +117,7 @@ class Call:
         assert reply is not None
         if self.turned_down and not reply.failed:
             # A dialect that does not look at answers would report what it launched as started.
-            text = f"Declined by the person asked: {', '.join(self.turned_down)} did not start and will not."
-            reply = Reply(text=text, failed=True)
+            reply = Reply(text=declined_text(", ".join(self.turned_down)), failed=True)
         return CallToolResult(
             content=[TextContent(type="text", text=reply.text)],
             structured_content=None if reply.content is None else dict(reply.content),

@@ -71,7 +71,7 @@ def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
 
 
 def _schema(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the only field of a form, in which nothing is chosen yet: sending it as it is says nothing.
+    """Return the only field of a form. Nothing is chosen in it, so that sending it unchanged says nothing.
 
     The no comes first: a client may take a stray key press for the first answer.
     """

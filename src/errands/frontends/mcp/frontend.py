@@ -196,7 +196,7 @@ def _is_session_id(name: str) -> bool:
 
 
 def _up_to(conversation: str, call: str) -> str:
-    """Return the name of a conversation up to a call, which is what a fork by that call copies."""
+    """Name a conversation up to a call; a fork by that call copies this part."""
     return f"{conversation}@{call}" if call else conversation
 
 

@@ -173,7 +173,7 @@ class _Watched:
         self._readers: dict[str, Callable[[], object]] = {uri: self._reader(uri) for uri in uris}
 
     async def changes(self, is_endless: bool) -> AsyncIterator[list[str]]:
-        """Yield the URIs that changed, until closed; an empty text means the list of resources."""
+        """Yield the URIs that changed, until closed; an empty text stands for the list of resources."""
         if not (self._readers or self._is_list_watched or is_endless):
             await asyncio.Event().wait()  # nothing is watched: the stream only stays open
         engine = self._frontend.engine.engine

@@ -122,7 +122,7 @@ class Tools:
         return questions if questions and self._frontend.may_answer(client) else []
 
     async def _elicit(self, ctx: Context, question: Approval) -> ElicitResult:
-        """Ask in the older protocol; a person who leaves or does not react has not answered.
+        """Ask in the older protocol; to leave, or not to react, is no answer.
 
         Once there is an answer from elsewhere, the form is withdrawn, and the call goes on.
         """
@@ -182,7 +182,7 @@ def _as_mcp(tool: DialectTool) -> Tool:
 
 
 def _schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema in which every optional argument may be null.
+    """Return a schema that lets every optional argument be null.
 
     smolagents demands every argument that does not say so.
     """

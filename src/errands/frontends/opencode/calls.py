@@ -115,7 +115,7 @@ class Calls:
         )
 
     def _is_asking(self, tool: str) -> bool:
-        """Return whether what a tool proposes is asked about at once."""
+        """Return whether to ask at once about what a tool proposes."""
         return any(each.name == tool and each.launches for each in self._dialect.all_tools)
 
     def _may_answer(self) -> bool:
@@ -182,7 +182,7 @@ _REACHES = {
 
 
 def _shown(command: str, question: Approval, answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return what OpenCode shows; in its dialog, `always` reaches as far as possible."""
+    """Return what OpenCode shows; in its dialog, `always` stands for the widest yes."""
     reasons = [each.text for each in question.reasons]
     if len(answers) > 1:
         reasons.append(_REACHES[answers[-1].name])

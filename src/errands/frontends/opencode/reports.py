@@ -89,7 +89,7 @@ class Reports:
         await asyncio.sleep(GATHER / 5)  # tasks that end in a burst are reported together
 
     def _expecting(self) -> list[str]:
-        """Return the sessions to which there is, or will be, something to report."""
+        """Return the sessions that have, or will have, something reported to them."""
         return [each for each, may_try in self._sessions.items() if may_try and self._expects(owner_of(each))]
 
     def _expects(self, owner: str) -> bool:

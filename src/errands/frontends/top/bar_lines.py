@@ -11,7 +11,7 @@ from errands.frontends.top.line_view import Line
 from errands.model.text.sanitise import line as safe
 from errands.text import pad, plural, wrap
 
-ROOMY = 60  # columns from which everything has its whole name
+ROOMY = 60  # with this many columns, names are written out
 
 
 def home_name(path: str) -> str:

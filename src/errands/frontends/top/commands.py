@@ -54,7 +54,7 @@ class Commands:
         return app.task_view.shown if app.has_task else app.rows
 
     def step(self, action: str) -> None:
-        """Do one of the actions that go one way or the other."""
+        """Do an action that goes forward or back."""
         name, way = STEPS[action]
         getattr(self, f"_step_{name}")(way)
 

@@ -13,6 +13,7 @@ from errands.model.errors import ErrandsError
 from errands.model.states import EVERY_STATE, STANDING
 from errands.model.view import View
 from errands.ports.output import Piece
+from errands.ports.own_file import replace_file
 from errands.ports.store import Query
 from errands.text.describe import start_rank
 
@@ -158,8 +159,7 @@ class Feed:
         """Remember that everything that has failed so far was seen."""
         self.looked_at = self.now()
         try:
-            with open(self.engine.home.looked, "w", encoding="utf-8") as file:
-                file.write(self.looked_at.isoformat())
+            replace_file(self.engine.home.looked, self.looked_at.isoformat().encode())
         except OSError:
             pass  # then it is shown again next time
 

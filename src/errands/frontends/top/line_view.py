@@ -22,7 +22,7 @@ _STYLES = {"grey": "bright_black", "dim": "dim", "bold": "bold"}
 
 
 def style_of(name: str, look: Look) -> Style:
-    """Return how a piece is drawn; without colours only weight and reversal are left."""
+    """Return how a piece is drawn; without colours, only bold, dim and reversed are left."""
     words = [_STYLES.get(word, word) for word in name.split()]
     if not look.colour:
         words = [word for word in words if word in ("bold", "reverse", "underline")]
@@ -73,7 +73,7 @@ def painted(text: str) -> Line:
 
 
 def cut(text: str, columns: int) -> list[tuple[int, int]]:
-    """Return where to break a text into rows of at most that many columns, as pairs of places in it."""
+    """Break a text into rows of at most that many columns; return their beginnings and ends."""
     columns = max(columns, 2)  # a wide character must fit
     if text.isascii():
         return [(at, min(at + columns, len(text))) for at in range(0, max(len(text), 1), columns)]
@@ -158,7 +158,7 @@ class LineView(ScrollView):
 
 
 class TextView(LineView):
-    """A text that is there as a whole: a question, the runs of a task, a conversation, a trace, the keys."""
+    """A text that was read as a whole: a question, the runs of a task, a conversation, a trace, the keys."""
 
     def __init__(self, look: Look, *, id: str) -> None:
         super().__init__(look, id=id)

@@ -125,7 +125,7 @@ class TopScreen(App[int]):
 
     @property
     def rows(self) -> Rows:
-        """The list that is shown, or would be if no task was open."""
+        """The list that is shown, or that lies behind the open task."""
         return self.all_rows[self.view]
 
     @property
@@ -156,7 +156,7 @@ class TopScreen(App[int]):
         self.screen.set_class(wanted, "whole")
 
     def show_in_timeline(self, view: View) -> None:
-        """Show a task among those of its name, in a window that its latest run is in."""
+        """Show a task among those of its name, in a window with its latest run."""
         latest = view.latest
         since = latest.started_at or latest.completed_at or view.created_at
         self.timeline.show_name(since, self.feed.now())
@@ -206,7 +206,7 @@ class TopScreen(App[int]):
         return self._refreshing is None and self._previewing is None
 
     def refresh_soon(self) -> None:
-        """Redraw everything in a moment, so that many changes are drawn once."""
+        """Redraw everything in a moment, so that many changes cost one redraw."""
         if self._refreshing is None:
             self._refreshing = self.set_timer(REFRESH, self.refresh_now)
 

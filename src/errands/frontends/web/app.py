@@ -224,7 +224,7 @@ async def _list_hosts(watch: HostWatch) -> dict[str, Any]:
 
 
 async def _unused(request: Request) -> Response:
-    """Stand for an endpoint: a route is only used to match."""
+    """A stand-in for an endpoint: routes are only used for matching."""
     raise AssertionError(request)
 
 

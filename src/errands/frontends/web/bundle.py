@@ -31,7 +31,7 @@ def script(files: Mapping[str, str]) -> str:
 
 
 def styles(files: Mapping[str, str]) -> str:
-    """Join the style sheets, in the order in which they count."""
+    """Join the style sheets, in the order they apply."""
     return "".join(files[path] for path in STYLE_SHEETS)
 
 

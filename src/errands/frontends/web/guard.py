@@ -195,7 +195,7 @@ def checked_origin(text: str) -> str:
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
-    """Return the headers; what is given twice is not what it seems, so it counts as wrong."""
+    """Return the headers; one that is given twice may be a trick, so it counts as wrong."""
     found: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         found[name] = b"\0twice" if name in found and name in _ONCE else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import gc
 import json
 import logging
@@ -21,7 +20,7 @@ from errands.frontends.web.guard import checked_origin
 from errands.frontends.web.link import print_link
 from errands.frontends.web.sign_in import Signing
 from errands.model.errors import BadValue, ErrandsError
-from errands.ports.home import Home, is_locked
+from errands.ports.home import Home, is_locked, lock_file
 from errands.ports.own_file import open_file
 from errands.ports.server_socket import LOOPBACK, address, host_names, listening
 
@@ -65,7 +64,7 @@ def place_of(text: str | None, settings: Web) -> Place:
     origin = checked_origin(settings.origin) if settings.origin else ""
     if host not in LOOPBACK and not host.startswith("127.") and not settings.cert:
         raise BadValue(
-            f"{host} can be reached from other machines, and what they send could be read on the way; set "
+            f"{host} can be reached from other machines, and nothing would be encrypted; set "
             "web.cert and web.cert_key, or listen on 127.0.0.1 behind a proxy with web.origin = 'https://...'"
         )
     cert, key = (os.path.expanduser(each) for each in (settings.cert, settings.cert_key))
@@ -102,9 +101,10 @@ def serve(
     signing = Signing(home)
     signing.make_folders()
     code = signing.mint() if signs_in else ""  # refused inside a run, before anything is served
-    lock = _locked(home)
+    lock = lock_file(_lock(home))
     if lock is None:
         raise ErrandsError("another `errands web` of this home is running or about to start; try again")
+    os.ftruncate(lock, 0)
     try:
         listener = listening(place.host, place.port)
         port = listener.getsockname()[1]
@@ -158,16 +158,3 @@ async def _serve(app: App, place: Place, listener: object) -> None:
 
 def _lock(home: Home) -> str:
     return f"{home.web}/server"
-
-
-def _locked(home: Home) -> int | None:
-    """Take the lock of the server of a home; None if another process has it."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    handle = os.open(_lock(home), flags, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    os.ftruncate(handle, 0)
-    return handle

@@ -149,7 +149,7 @@ class Signing:
         return [each for _, each in self._all()]
 
     def end(self, session_id: str) -> WebSession:
-        """Sign a browser out: its key is no longer valid."""
+        """Sign a browser out: its key stops working."""
         for path, session in self._all():
             if hmac.compare_digest(session.id, session_id):
                 _remove(path)

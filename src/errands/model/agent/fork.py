@@ -33,7 +33,7 @@ def clipped(result: str) -> str:
 
 
 def clipped_content(content: Any) -> Any:
-    """Shorten a tool's result that is a text, or a list of parts of which some have one."""
+    """Shorten a tool's result: a text, or a list of parts, some with a text."""
     if isinstance(content, str):
         return clipped(content)
     if isinstance(content, list):

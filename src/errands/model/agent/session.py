@@ -47,7 +47,7 @@ class Session:
 
 @record
 class OrphanSession:
-    """A session that still exists at its backend although its task is gone."""
+    """A session that its backend still has although its task is gone."""
 
     seq: int
     agent: str

@@ -55,8 +55,8 @@ _MOMENT = timedelta(milliseconds=1)
 class TaskOption:
     """One option of a task; without flags it exists only in Python.
 
-    `kind` is the kind of task it applies to, "" for both. `needs` are options of which one must be given too,
-    `excludes` those that must not.
+    `kind` is the kind of task it applies to, "" for both. One of the options in `needs` must be given too,
+    and none of those in `excludes`.
     `unlimited` options take `none` to lift the limit that the configuration sets. `setting` is the
     configuration key of the default, `default` and `agent_default` say the default in words. A template
     keeps what is `saved`. `tool` describes the option to an agent; without it tools do not offer the option.

@@ -69,7 +69,7 @@ def command_of(value: Any, what: str = "the command") -> Command:
 
 
 class _ValueRefused(ValueError):  # noqa: N818
-    """What is wrong with a value, in words that follow the name of the option."""
+    """What is wrong with a value; the text follows the name of the option."""
 
 
 def _text(option: TaskOption, value: Any) -> str:
@@ -198,7 +198,7 @@ def _listed(value: Any, wanted: str) -> tuple[Any, ...]:
 
 
 def _items(option: TaskOption, value: Any, *, alone: bool) -> tuple[Any, ...]:
-    """Read a list; a string is one item where it cannot be a mistake."""
+    """Read a list; a string is one item if that cannot be a mistake."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, str):

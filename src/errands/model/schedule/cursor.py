@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
+RAN_ENOUGH = "it has run as often as it should"
 SCHEDULED_RETRIES = 1  # of a failed run; when they fail too, the task is paused
 
 

@@ -117,7 +117,7 @@ def _check_subject(source: str, subject: str, options: Mapping[str, str]) -> Non
         if len(parts) != 2 or not all(parts) or not (letters.isalnum() and letters.isascii()):
             raise BadValue(f"{subject!r} is not a repository; write github:owner/repository")
         if "hook" in options and "every" in options:
-            raise BadValue("a webhook is not polled, so every means nothing with hook; leave one of them out")
+            raise BadValue("a webhook is not polled, so every has no effect with hook; leave one of them out")
     if source == "task" and (subject == "*") != ("batch" in options):
         raise BadValue(
             "write task:ID for one task, or task:* with the option batch=NAME for the tasks of a batch"

@@ -33,7 +33,7 @@ OVERLAP = "the run before it had not ended"
 AWAY = "the daemon was not running at its time"
 TOO_OLD = "older than its maximum age"
 TOO_MANY = "too many had waited"
-LATER = "a later one ran for it"
+LATER = "a later one ran in its place"
 _WAITS: tuple[SlotOutcome, str] = ("waiting", "")
 
 

@@ -70,7 +70,7 @@ class Mask:
         return stream
 
     def _has_lines(self, text: str) -> bool:
-        """Return whether a secret may reach over several lines, which takes longer to look for."""
+        """Return whether a secret may span several lines; looking for those takes longer."""
         return "-----BEGIN" in text or any("\n" in value for value in self.values)
 
 
@@ -277,7 +277,7 @@ def _values(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """Yield every way in which a value may be printed."""
+    """Yield every way a value may be printed."""
     yield value
     raw = value.encode("utf-8", "replace")
     yield binascii.b2a_base64(raw, newline=False).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""Secrets: the shapes by which well-known credentials are recognised.
+"""Secrets: what well-known credentials look like.
 
 Each kind has an anchor, a text that must occur, so that searching for all of them costs little more than
 reading. No pattern backtracks badly: only single character sets repeat, never groups.

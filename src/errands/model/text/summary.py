@@ -39,7 +39,7 @@ _COUNTED = frozenset(
     "file files package packages fixable fixed remaining but exit code".split()
 )
 _BAD = ("failed", "error", "xpassed", "would be", "no rule")
-_NOT_STARTED = (126, 127)  # the exit codes with which a shell says so
+_NOT_STARTED = (126, 127)  # the exit codes of a shell that could not start a program
 _COUNT = re.compile(r"(\d+) ([a-z]+)")
 # Each line that a tool ends with contains one of these; most output of most commands contains none.
 _HINTS = (" in ", "Ran ", "Tests", "test result", "ok  ", "FAIL", "checks passed", "Found ", "formatted")

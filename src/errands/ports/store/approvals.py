@@ -63,7 +63,7 @@ if TYPE_CHECKING:
             """List the approvals in force for a whole task: of it, and of what its runs started."""
 
         def withdraw_task_approvals(self, task_id: str) -> int:
-            """Let the approvals for a whole task cover nothing more; return how many there were."""
+            """End the approvals for a whole task; return how many there were."""
 
         def recent_refusals(self, *, since: datetime) -> list[str]:
             """Return what a person refused: name, description and command or prompt, a line each."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
             """Return the ids of the running runs that are to be suspended."""
 
         def lane_order(self, lane: str) -> list[str]:
-            """Return the ids of a lane's pending runs, in the order in which they would start."""
+            """Return the ids of a lane's pending runs, in the order they would start."""
 
         def lane_place(self, run_id: str) -> tuple[int, int] | None:
             """Return the place of a pending run in its lane, from 1, and how many are pending there."""

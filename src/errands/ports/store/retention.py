@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """Return the ids of runs that ended before a time and were followed by another of their task."""
 
         def directories(self) -> list[str]:
-            """Return the directories in which the tasks of this store work, each once."""
+            """Return the directories that the tasks of this store work in, each once."""
 
         def purge(self, *, before: datetime, history_before: datetime) -> None:
             """Remove what belongs to no task: old notices and refusals, and what nothing refers to.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
         # From the queue to the end.
         def ready_lanes(self) -> list[str]:
-            """Return the lanes in which runs are ready."""
+            """Return the lanes with ready runs."""
 
         def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = ...) -> list[tuple[Task, Run]]:
             """Make the next ready runs of a lane running, by priority and then by age.
@@ -154,7 +154,7 @@ if TYPE_CHECKING:
             """
 
         def start_order(self, task_ids: Sequence[str]) -> list[str]:
-            """Return those of the tasks that are pending, in the order in which they would start."""
+            """Return the pending ones among these tasks, in the order they would start."""
 
         def lane_load(self) -> dict[str, tuple[int, int]]:
             """Return how many slots of each lane are used, and how many runs wait; idle lanes are absent."""

@@ -321,7 +321,7 @@ class AgentContract(ABC):
 
 
 class _Patient(RecordingContext):
-    """A context in which a person takes their time."""
+    """A context where a person takes their time."""
 
     def __init__(self, context: RecordingContext) -> None:
         super().__init__(context.folder, spec=context.spec, session=context.session, run=context.run)

@@ -9,7 +9,7 @@ from errands.model.view import View
 
 
 def now_entries(facts: NowFacts, *, is_first_time: bool = False) -> list[Entry]:
-    """List the groups, always in the same order; one without tasks is a line that says so."""
+    """List the groups, always in the same order; a group without tasks is a line that says so."""
     entries: list[Entry] = []
     entries += _group("WAITING FOR YOU", facts.waiting, "Nothing is waiting for you.")
     entries += _group("RUNNING", facts.running, "Nothing is running.")

@@ -29,7 +29,7 @@ class Rows(LineView):
     wheel = 1
 
     class Opened(Message):
-        """A row was clicked that was chosen already."""
+        """The chosen row was clicked."""
 
     class Chosen(Message):
         """Another row is chosen."""
@@ -51,7 +51,7 @@ class Rows(LineView):
         return entry if isinstance(entry, str) else ""
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
-        """Show other rows; the chosen one stays chosen, at the same height of the screen."""
+        """Show other rows; the chosen one stays chosen, at the same place on the screen."""
         chosen, height = self.chosen, self.place - self.top
         self.entries = entries
         if chosen:

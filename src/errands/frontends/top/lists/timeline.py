@@ -53,14 +53,14 @@ class Timeline:
         self._back = round(self._back * (before / WINDOWS[self._window]))
 
     def shift(self, step: int) -> None:
-        """Look half a window further back, or less far."""
+        """Move the window back or forward by half its length."""
         self._back = max(self._back + step, 0)
 
     def next_group(self) -> None:
         self._group = (self._group + 1) % len(GROUPS)
 
     def show_name(self, since: datetime, at: datetime) -> None:
-        """Take a row for each name, and the shortest window that reaches back to a time."""
+        """Show a row for each name, in the shortest window that reaches back to a time."""
         self._group, self._back = GROUPS.index("name"), 0
         self._window = next((n for n, each in enumerate(WINDOWS) if at - since < each), len(WINDOWS) - 1)
 
@@ -97,7 +97,7 @@ class Timeline:
         return [(f"{left}  ", "bold"), (text, "dim"), (self._look.sign("│", "|"), "cyan"), (end, "dim")]
 
     def _look_ahead(self, at: datetime) -> None:
-        """Find the slots that come within as much time as there are columns for."""
+        """Find the slots that are due within the time that the columns have room for."""
         span = WINDOWS[self._window] / self._steps  # of a column
         until = at + span * self._later
         known, self._preview = self._preview, {}

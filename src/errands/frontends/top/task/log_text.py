@@ -22,7 +22,7 @@ CHUNK = 64 * 1024  # bytes
 _AT_ONCE = 1 << 20  # bytes of one read
 _KEPT = 6  # chunks that are kept as text
 _COLOUR = re.compile(rb"\x1b\[[0-9;:]*m")
-_SAFE = 96  # bytes at the end of a hard cut in which a sequence or a character may have begun
+_SAFE = 96  # bytes before a hard cut, where a sequence or a character may have begun
 
 Read = Callable[[int, int], Piece]
 
@@ -57,7 +57,7 @@ class LogText:
         self._chunks: list[_Chunk] = []
         self._starts: list[int] = [0]  # the first row of each chunk, and the number of all rows
         self._texts: OrderedDict[int, _Text] = OrderedDict()
-        self.end = 0  # the offset up to which the log is known
+        self.end = 0  # how far the log is known
 
     # Size.
 
@@ -70,7 +70,7 @@ class LogText:
         return sum(each.lines for each in self._chunks)
 
     def grow(self, most: int = 16 << 20) -> bool:
-        """Take in what was printed since; return whether that was anything. `most` bounds the bytes."""
+        """Take in what was printed since; return whether anything was. `most` limits the bytes."""
         until, grown = self.end + most, False
         while self.end < until:
             piece = self._read(self.end, _AT_ONCE)
@@ -134,7 +134,7 @@ class LogText:
     # Reading.
 
     def prepare(self, top: int, height: int) -> int:
-        """Read the chunks of the rows that are seen; return by how many rows they have moved down."""
+        """Read the chunks of the visible rows; return how many rows they have moved down."""
         moved = 0
         while True:
             first, last = self._chunk_at(top + moved), self._chunk_at(top + moved + height)
@@ -154,7 +154,7 @@ class LogText:
                 moved += delta
 
     def row_at(self, row: int) -> tuple[str, int, int]:
-        """Return the line that a row is part of, and which part of it, counted without colours."""
+        """Return the line that a row belongs to, and which part of it, counted without colours."""
         text, place = self._found(row)
         if place >= len(text.rows):
             return "", 0, 0
@@ -171,7 +171,7 @@ class LogText:
         return min(max(bisect_right(self._starts, row) - 1, 0), max(len(self._chunks) - 1, 0))
 
     def _load(self, number: int) -> int:
-        """Read a chunk and count its rows; return how many more there are than thought."""
+        """Read a chunk and count its rows; return how many more there are than estimated."""
         chunk = self._chunks[number]
         self._texts.pop(number, None)
         rows = max(len(self._text(number).rows), 1)

@@ -36,7 +36,7 @@ def slot_lines(engine: Engine, view: View, look: Look, *, month: int, at: dateti
         when = f"{_clock(each)}  {age(each, at=at)}"
         lines.append([("Next  " if not number else "      ", "bold"), (when, "")])
     if not coming:
-        nothing = "an event starts it" if view.standing and view.standing.health else "no run is coming"
+        nothing = "an event starts it" if view.standing and view.standing.health else "no run is scheduled"
         lines.append([("Next  ", "bold"), (nothing, "dim")])
     if view.standing is not None and view.standing.health is not None:
         looked = view.standing.checked_at

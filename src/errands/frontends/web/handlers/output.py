@@ -97,7 +97,7 @@ def output_find(call: Call) -> Answer:
 
 
 def _find(piece: Piece, wanted: str, mask: Mask, matches: list[dict[str, Any]], limit: int) -> int:
-    """Add the lines of a piece that have a text; return where to search on.
+    """Add the lines of a piece that contain a text; return where to continue the search.
 
     A line that the piece cuts is searched again with the next one, unless it is as long as the piece.
     """
@@ -161,7 +161,7 @@ class OutputReader:
         self.holds = False  # whether there is the beginning of a word, which may be that of a secret
 
     def next(self, engine: Engine, *, flush: bool) -> dict[str, Any] | None:
-        """Return what came since, up to a window; None if nothing did. Once it is over, say so once."""
+        """Return what was printed since, up to a window; None if nothing was. Report the end once."""
         if self._is_over:
             return None
         is_live = engine.run(self.run).state in ("pending", "running")

@@ -154,7 +154,7 @@ def ask_anew(call: Call) -> Answer:
 
 
 def _checked(call: Call) -> str:
-    """Return the task that an answer is for, if what was shown is what would run."""
+    """Return the task that an answer is for; refuse unless what was shown is what would run."""
     task_id = call.engine.answer_target(call.task)
     asked = call.engine.question(task_id)
     if asked is not None and (asked.id, asked.digest) != (call.body["question"], call.body["digest"]):
