@@ -50,7 +50,6 @@ class SessionLog:
         return entry
 
     def of_run(self) -> list[Mapping[str, Any]]:
-        """Return the entries of the current run."""
         return [each for each in self.entries if each.get("run") == self._context.run]
 
 

@@ -41,7 +41,8 @@ class AppriseChannel(BlockingChannel):
         if target not in self._targets:
             raise Refused(f"[channels.{self._name}.targets] no longer has {target!r}")
         service = apprise.Apprise()
-        if not service.add(url_of(self._targets[target])):
+        url = self._targets[target]
+        if not service.add(read_secret(url) if is_secret(url) else url):
             raise Refused(
                 f"the URL of target {delivery.address.target!r} is not one that Apprise understands"
             )
@@ -61,7 +62,3 @@ class AppriseChannel(BlockingChannel):
             raise Unacknowledged("the connection broke after the message was sent")
         said = " ".join(line.removeprefix(_WARNING) for line in lines if line.startswith(_WARNING))
         raise ChannelError(f"the service did not accept it: {said[-300:] or 'it does not say why'}")
-
-
-def url_of(words: str) -> str:
-    return read_secret(words) if is_secret(words) else words

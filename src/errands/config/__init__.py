@@ -156,7 +156,6 @@ def check_file(path: str) -> tuple[Problem, ...]:
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[Problem]:
-    """Yield a warning for each unknown `ERRANDS_*` variable, which may be another program's."""
     from errands.config.loader import unknown_variables
 
     return unknown_variables(environ)

@@ -5,7 +5,7 @@ The backends themselves are not imported: some are not installed, and the others
 
 from __future__ import annotations
 
-from errands.config.secret import PLACES, is_secret
+from errands.config.setting_kinds import is_number, wrong_setting
 from errands.model.limits import BUDGETS
 from errands.ports.plugin import AGENTS, installed
 from errands.text import did_you_mean
@@ -13,12 +13,9 @@ from errands.text import did_you_mean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any, Literal
+    from typing import Any
 
-    Kind = Literal[
-        "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
-        "servers", "address", "secret", "switch",
-    ]  # fmt: skip
+    from errands.config.setting_kinds import Kind
 
 
 def _kinds(text: str) -> dict[str, Kind]:
@@ -59,7 +56,6 @@ _NEEDED = {
     "builtin": ("model", 'model = "qwen3:8b", or with a provider: "anthropic:claude-sonnet-4-5"'),
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
-_PRESETS = ("claude", "plain")
 _NOT_PLAIN = ("arguments", "agent", "retries")  # a plain program runs exactly its command, once
 _MODEL = _kinds("model:text url:address key:secret")
 _SERVER = _kinds("command:command env:variables url:address headers:variables")
@@ -148,7 +144,6 @@ def has_agents(settings: Mapping[str, Any]) -> bool:
 
 
 def is_claude(settings: Mapping[str, Any]) -> bool:
-    """Return whether a backend is Claude Code."""
     backend = settings["backend"]
     return bool(backend == "claude" or (backend == "command" and not _is_plain(settings)))
 
@@ -163,7 +158,7 @@ def _wrong_value(key: str, kind: Kind, value: Any) -> Iterator[tuple[str, str]]:
             for name, amount in value.items():
                 if name not in BUDGETS:
                     yield f"{key}.{name}", _no_such_key(BUDGETS, name, "a budget")
-                elif not _is_number(amount, int) or amount < 1:
+                elif not is_number(amount, int) or amount < 1:
                     yield f"{key}.{name}", f"{amount!r} is not a whole number of at least 1"
         case "model" if isinstance(value, dict):
             yield from _wrong_table(key, _MODEL, value, "a model")
@@ -174,8 +169,8 @@ def _wrong_value(key: str, kind: Kind, value: Any) -> Iterator[tuple[str, str]]:
                     yield path, "has neither a command nor a url; write one of them"
                 else:
                     yield from _wrong_table(path, _SERVER, server, "an MCP server")
-        case _ if not _fits(kind, value):
-            yield key, f"{_shown(kind, value)} is not {_MEANT[kind]}"
+        case _ if advice := wrong_setting(kind, value):
+            yield key, advice
 
 
 def _wrong_table(
@@ -184,83 +179,8 @@ def _wrong_table(
     for key, value in table.items():
         if key not in known:
             yield f"{path}.{key}", _no_such_key(known, key, whose)
-        elif not _fits(known[key], value):
-            yield f"{path}.{key}", f"{_shown(known[key], value)} is not {_MEANT[known[key]]}"
-
-
-def _shown(kind: Kind, value: object) -> str:
-    """Quote a wrong value, unless it may be a secret itself."""
-    return "this" if kind == "secret" else repr(value)
-
-
-_MEANT: dict[Kind, str] = {
-    "text": "text; write it in quotes",
-    "count": "a whole number of at least 0",
-    "seconds": "a number of seconds",
-    "command": 'a command; write ["program", "word"], or a line in quotes',
-    "words": 'a list of words; write ["--option", "word"]',
-    "variables": 'a table of strings; write { NAME = "value" }',
-    "table": "a table; write { name = value }",
-    "budget": "a table; write { requests = 20 }",
-    "preset": f"one of: {', '.join(_PRESETS)}",
-    "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
-    "address": "an address; write http:// or https://, then the host, such as http://127.0.0.1:8080/v1",
-    "secret": f"the place of a secret; write {PLACES}",
-    "switch": "true or false",
-    "servers": "a table of servers; write [agents.NAME.mcp.SERVER] and its keys below",
-}
-
-
-def _fits(kind: Kind, value: Any) -> bool:
-    match kind:
-        case "text" | "model":
-            return isinstance(value, str) and bool(value.strip())
-        case "count":
-            return _is_number(value, int) and value >= 0
-        case "seconds":
-            return _is_number(value, (int, float)) and value >= 0
-        case "command":
-            words = value if isinstance(value, list) else [value]
-            if not all(isinstance(each, str) for each in words) or not "".join(words).strip():
-                return False
-            return isinstance(value, list) or _can_be_split(value)
-        case "words":
-            return isinstance(value, list) and all(isinstance(each, str) for each in value)
-        case "variables":
-            return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
-        case "address":
-            return isinstance(value, str) and _is_address(value)
-        case "secret":
-            return is_secret(value)
-        case "preset":
-            return value in _PRESETS
-        case "switch":
-            return isinstance(value, bool)
-        case _:
-            return isinstance(value, dict)
-
-
-def _is_address(text: str) -> bool:
-    # By hand, because every command reads the configuration and urllib is slow to import.
-    scheme, _, rest = text.partition("://")
-    place = rest.replace("?", "/").partition("/")[0].rpartition("@")[2]
-    host, _, port = place.rpartition(":") if not place.endswith("]") and ":" in place else (place, "", "80")
-    return scheme in ("http", "https") and bool(host) and port.isdecimal() and len(text.split()) == 1
-
-
-def _can_be_split(line: str) -> bool:
-    if not any(each in line for each in "'\"\\"):
-        return True
-    import shlex
-
-    try:
-        return bool(shlex.split(line))
-    except ValueError:  # an unclosed quote
-        return False
-
-
-def _is_number(value: object, kind: type | tuple[type, ...]) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
+        elif advice := wrong_setting(known[key], value):
+            yield f"{path}.{key}", advice
 
 
 def _no_such_key(known: Any, key: str, whose: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from errands.config.secret import PLACES, is_secret
+from errands.config.setting_kinds import wrong_setting
 from errands.model.errors import BadValue
 from errands.model.notices.notice import is_name, parse_address
 from errands.model.record import record
@@ -16,34 +16,34 @@ from errands.text import did_you_mean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any, Literal
+    from typing import Any
 
-    Shape = Literal["text", "url", "secret", "flag", "users", "table"]
+    from errands.config.setting_kinds import Kind
 
 
 @record
 class Setting:
     name: str
-    shape: Shape
+    shape: Kind
     help: str
     needed: bool = False
     choices: tuple[str, ...] = ()
 
 
-KIND = Setting(name="kind", shape="text", help="which kind of channel this is; by default, its name")
-_TARGET = Setting(name="target", shape="text", help="where to send, unless the task says so")
+KIND = Setting(name="kind", shape="name", help="which kind of channel this is; by default, its name")
+_TARGET = Setting(name="target", shape="name", help="where to send, unless the task says so")
 
 KINDS: dict[str, tuple[Setting, ...]] = {
     "inbox": (),
     "session": (
-        Setting(name="url", shape="url", help="the OpenCode server (default http://127.0.0.1:4096)"),
-        Setting(name="username", shape="text", help="its user (default opencode)"),
+        Setting(name="url", shape="address", help="the OpenCode server (default http://127.0.0.1:4096)"),
+        Setting(name="username", shape="name", help="its user (default opencode)"),
         Setting(name="password", shape="secret", help="its password"),
     ),
     "terminal": (),
     "desktop": (),
     "webhook": (
-        Setting(name="url", shape="url", help="where to post deliveries", needed=True),
+        Setting(name="url", shape="address", help="where to post deliveries", needed=True),
         Setting(name="secret", shape="secret", help="the key that signs deliveries", needed=True),
     ),
     "discord": (
@@ -52,15 +52,15 @@ KINDS: dict[str, tuple[Setting, ...]] = {
         Setting(
             name="allowed", shape="users", help="the ids of the users who may talk, approve and use commands"
         ),
-        Setting(name="agent", shape="text", help="the agent that answers (default agents.default)"),
-        Setting(name="cwd", shape="text", help="the directory it works in (default: your home directory)"),
-        Setting(name="listen", shape="flag", help="whether the daemon keeps the bot running (default false)"),
-        Setting(name="guild", shape="text", help="the server whose members get the commands at once"),
-        Setting(name="api", shape="url", help="another server with Discord's API"),
+        Setting(name="agent", shape="name", help="the agent that answers (default agents.default)"),
+        Setting(name="cwd", shape="name", help="the directory it works in (default: your home directory)"),
+        Setting(name="listen", shape="switch", help="keep the bot running in the daemon (default false)"),
+        Setting(name="guild", shape="name", help="the server whose members get the commands at once"),
+        Setting(name="api", shape="address", help="another server with Discord's API"),
     ),
     "apprise": (
         _TARGET,
-        Setting(name="targets", shape="table", help="names, each with its Apprise URL", needed=True),
+        Setting(name="targets", shape="targets", help="names, each with its Apprise URL", needed=True),
     ),
 }
 
@@ -71,7 +71,7 @@ _WEBHOOK = (
     Setting(name="secret", shape="secret", help="the key that deliveries are signed with", needed=True),
     Setting(
         name="kind",
-        shape="text",
+        shape="name",
         help="how deliveries are signed: as in Standard Webhooks (`standard`, the default), or by `github`",
         choices=("standard", "github"),
     ),
@@ -122,7 +122,7 @@ def wrong_webhook(name: str, settings: Any) -> Iterator[tuple[str, str]]:
         yield from _wrong_settings(settings, _WEBHOOK, "a webhook")
 
 
-_EXAMPLES = {"secret": '"env:NAME" or "file:PATH"', "url": '"https://..."', "table": "{ NAME = '...' }"}
+_EXAMPLES = {"secret": '"env:NAME" or "file:PATH"', "address": '"https://..."', "targets": "{ NAME = '...' }"}
 
 
 def _wrong_settings(
@@ -143,23 +143,4 @@ def _wrong(setting: Setting, value: Any) -> str:
     if setting.choices:
         known = ", ".join(setting.choices)
         return "" if value in setting.choices else f"cannot be {value!r}; choose one of: {known}"
-    match setting.shape:
-        case "flag":
-            return "" if isinstance(value, bool) else f"{value!r} is neither true nor false"
-        case "users":
-            is_list = isinstance(value, list) and all(
-                isinstance(each, int | str) and str(each).isdecimal() for each in value
-            )
-            return "" if is_list else f"{value!r} is not a list of user ids; write [1234, 5678]"
-        case "table":
-            is_table = isinstance(value, dict) and value and all(isinstance(v, str) for v in value.values())
-            return "" if is_table else f'{value!r} is not a table of URLs; write {{ phone = "ntfy://..." }}'
-        case "url":
-            is_url = isinstance(value, str) and value.startswith(("http://", "https://"))
-            return "" if is_url else f"{value!r} is not an address; write http://... or https://..."
-        case "secret":
-            return "" if is_secret(value) else f"don't put secrets in this file; write {PLACES}"
-        case "text":
-            # The ids of Discord are numbers, and people write them as such.
-            is_text = isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip()
-            return "" if is_text else f"{value!r} is not text; write it in quotes"
+    return wrong_setting(setting.shape, value)

@@ -99,7 +99,6 @@ class EngineCore:
             return False
 
     def id_by_key(self, key: str) -> str | None:
-        """Return the id of the task that was submitted under an idempotency key."""
         return self.store.id_by_key(key)
 
     def has_ended(self, task_id: str) -> bool:
@@ -116,11 +115,9 @@ class EngineCore:
         return self.store.run(run_id)
 
     def history(self, task_id: str, *, limit: int = -1) -> tuple[RunView, ...]:
-        """List the runs of a task, oldest first; with `limit` only that many of the latest."""
         return self.store.history(task_id, limit=limit)
 
     def question(self, task_id: str) -> Approval | None:
-        """Return the open question about a task."""
         return self.store.question(task_id)
 
     def environment(self, task_id: str) -> Mapping[str, str]:
@@ -136,15 +133,12 @@ class EngineCore:
     def next_pending(
         self, *, limit: int, batch: str | None = None, lane: str | None = None
     ) -> tuple[list[str], int]:
-        """Return the pending tasks that start next, in that order, and how many there are in all."""
         return self.store.next_pending(limit=limit, batch=batch, lane=lane)
 
     def start_order(self, task_ids: Sequence[str]) -> list[str]:
-        """Return the pending ones among these tasks, in the order they would start."""
         return self.store.start_order(task_ids)
 
     def lane_place(self, run_id: str) -> tuple[int, int] | None:
-        """Return the place of a pending run in its lane, from 1, and how many are pending there."""
         return self.store.lane_place(run_id)
 
     def lane_widths(self) -> dict[str, int]:
@@ -152,11 +146,9 @@ class EngineCore:
         return lane_widths(self.config.lanes, self.store.lane_widths())
 
     def lane_load(self) -> dict[str, tuple[int, int]]:
-        """Return how many slots of each lane are used, and how many runs wait; idle lanes are left out."""
         return self.store.lane_load()
 
     def live_batches(self) -> dict[str, tuple[int, int]]:
-        """Return how many tasks of each live batch have ended, and how many it has."""
         return self.store.live_batches()
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
@@ -276,7 +268,6 @@ class EngineCore:
         return [view for view in views if view.needs_approval]
 
     def list(self, query: Query) -> list[View]:
-        """List tasks, newest first."""
         return [self.with_live_facts(each) for each in self.store.views(query)]
 
 

@@ -178,7 +178,6 @@ class Engine(EngineCore):
         return self.summaries([task_id])[0]
 
     def answer_target(self, task_id: str) -> str:
-        """Return the task that an answer is for: an agent may wait for the approval of its own task."""
         from errands.engine.approval.approve import answer_target
 
         return answer_target(self, task_id)
@@ -190,7 +189,6 @@ class Engine(EngineCore):
         return proposals(self, agent)
 
     def approvals(self, task_id: str) -> list[Approval]:
-        """List every question that was asked about a task, oldest first."""
         return self.store.approvals(self.resolve(task_id))
 
     def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[AuditEntry]:
@@ -207,13 +205,11 @@ class Engine(EngineCore):
         return self.store.audit(whose, limit=limit)
 
     def withdraw_task_approvals(self, task_id: str, *, by: str, door: str) -> int:
-        """Withdraw what a person approved for a whole task; return how many approvals that were."""
         from errands.engine.approval.approve import withdraw_task_approvals
 
         return withdraw_task_approvals(self, task_id, by=by, door=door)
 
     def standing_approvals(self) -> list[StandingApproval]:
-        """List what was approved for good."""
         return self.store.standing_approvals()
 
     def withdraw_standing_approval(self, name: str, *, by: str, door: str) -> StandingApproval:
@@ -265,7 +261,6 @@ class Engine(EngineCore):
             self.ensure_daemon()
 
     def clear(self, task_ids: Iterable[str]) -> list[str]:
-        """Remove ended tasks and their files; refuse all of them if any is still live."""
         from errands.engine.removal import clear
 
         return clear(self, task_ids)

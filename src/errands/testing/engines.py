@@ -53,7 +53,6 @@ class TestEngine(AsyncEngine):
         return await self.get(task_id)
 
     async def text(self, task_id: str) -> str:
-        """Read all that a task printed."""
         return b"".join([piece async for piece in self.follow(task_id)]).decode()
 
 

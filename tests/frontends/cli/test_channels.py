@@ -261,7 +261,7 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
         ('[channels.webhook]\nurl = "http://x"\nsecret = "s"', "don't put secrets in this file"),
         ('[channels.webhook]\nurl = "http://x"\nsecret = "env:X"\nulr = 1', "did you mean url?"),
         ('[channels.discord]\ntoken = "env:X"\nallowed = ["ada"]', "is not a list of user ids"),
-        ('[channels.discord]\ntoken = "env:X"\nlisten = "yes"', "is neither true nor false"),
+        ('[channels.discord]\ntoken = "env:X"\nlisten = "yes"', "is not true or false"),
         ('[channels.apprise]\ntargets = "slack://"', "is not a table of URLs"),
         ('[channels]\nhook = "http://x"', "channels.hook: is a channel; write [channels.hook]"),
         ('[channels.mine]\nurl = "http://x"', "channels.mine.kind: missing"),

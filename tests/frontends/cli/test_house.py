@@ -267,9 +267,7 @@ def test_a_secret_in_the_configuration_is_refused_and_not_repeated(newcomer: Per
     check = newcomer.types("config", "check", code=1)
 
     for key in ("agents.opencode.password", "agents.builtin.key"):
-        assert (
-            f"{key}: this is not the place of a secret; write file:PATH, env:NAME or" in check.out + check.err
-        )
+        assert f"{key}: don't put secrets in this file; write file:PATH, env:NAME or" in check.out + check.err
     assert "swordfish" not in check.out + check.err + newcomer.types("config", "show").out
 
 

@@ -257,8 +257,8 @@ BREAKAGES = [
         "A11",
         "the owner is not told that a task waits for approval",
         file="engine/approval/questions.py",
-        old="    why = reasons_text(reasons)\n",
-        new="    why = reasons_text(reasons)\n    return question\n",
+        old='    why = "; ".join(each.text for each in reasons)\n',
+        new='    why = "; ".join(each.text for each in reasons)\n    return question\n',
         test="engine/approval/test_approval.py::test_an_unanswered_question_expires_and_its_owner_is_notified",
     ),
     Breakage(

@@ -45,7 +45,6 @@ class Codex:
         self._processes = Processes()
 
     async def ask(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
-        """Send the prompt of a run, preceded by what was posted since the last one."""
         return await self._converse(log, "\n\n".join([*self._pending(log), text]), context)
 
     async def recover(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
@@ -61,10 +60,6 @@ class Codex:
     def fork(
         self, log: SessionLog, later: Sequence[Mapping[str, Any]], session: str, *, call: str | None
     ) -> list[Mapping[str, Any]]:
-        """Copy the session for a new one; return the first entries of its log.
-
-        The copy ends before a call, if one is given, and before what `later` entries sent.
-        """
         ends = [each["lines"] for each in later if each["kind"] == "begun"]
         if self._rollouts.find(log.session) is not None:
             self._rollouts.copy(log.session, session, call=call, lines=min(ends, default=None))
@@ -73,7 +68,6 @@ class Codex:
         return [{"kind": "post", "text": text} for text in self._pending(log)]
 
     def fork_own(self, session: str, forked: str, *, call: str | None) -> None:
-        """Copy a session that Codex itself began, up to the call that asks for it."""
         self._rollouts.copy(session, forked, call=call)
 
     def knows(self, session: str) -> bool:
@@ -86,7 +80,6 @@ class Codex:
         await self._processes.end(session)
 
     def _pending(self, log: SessionLog) -> list[str]:
-        """Return the posts that no prompt has delivered to the session yet."""
         posts: list[str] = []
         for entry in log.entries:
             if entry["kind"] == "post":

@@ -42,7 +42,10 @@ class Rollouts:
         It ends before a call, or after a number of lines.
         """
         kept = list(self._lines(session))[:lines]
-        kept = kept[: next((place for place, each in enumerate(kept) if call in _call_of(each)), None)]
+        for place, each in enumerate(kept):
+            if each.get("type") == "response_item" and call in _call(each["payload"]):
+                kept = kept[:place]
+                break
         self._copy(kept, copy)
 
     def _copy(self, lines: Sequence[Line], copy: str) -> None:
@@ -135,10 +138,6 @@ def _said(line: Line) -> str | None:
         case {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [*parts]}}:
             return "".join(str(each.get("text", "")) for each in parts)
     return None
-
-
-def _call_of(line: Line) -> list[str]:
-    return _call(line["payload"]) if line.get("type") == "response_item" else []
 
 
 def _call(said: Line) -> list[str]:

@@ -75,7 +75,8 @@ class Transcripts:
         path = self.kept(session)
         path.parent.mkdir(parents=True, exist_ok=True)
         # Claude Code would continue with the system prompt of the parent, and ignore ours.
-        ours = [_clipped(each) for each in entries if not _is_system_prompt(each)]
+        said = [each for each in entries if (each.get("attachment") or {}).get("type") != "prompt_snapshot"]
+        ours = [_clipped(each) for each in said]
         cut = newest(ours, size=_size, calls=_calls, results=_results)
         before = None
         with path.open("w") as file:
@@ -140,10 +141,6 @@ def final_text(entries: Iterable[Entry]) -> str | None:
 def _message(entry: Entry) -> str | None:
     """Return the id of the message that an entry is part of; one message of the model has several."""
     return (entry.get("message") or {}).get("id")
-
-
-def _is_system_prompt(entry: Entry) -> bool:
-    return (entry.get("attachment") or {}).get("type") == "prompt_snapshot"
 
 
 def _parts(entry: Entry) -> Sequence[Mapping[str, Any]]:

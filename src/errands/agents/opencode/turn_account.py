@@ -74,7 +74,6 @@ class Account:
 
 
 def entries(context: AgentContext, session: str) -> list[dict[str, Any]]:
-    """Return what is stored about a session."""
     return [json.loads(each) for each in context.messages(session) or ()]
 
 

@@ -53,5 +53,4 @@ def calls_of(core: EngineCore, task_id: str) -> dict[int, list[LoggedCall]]:
 
 
 def started_by(core: EngineCore, task_id: str, run: int, call_id: str) -> str | None:
-    """Return the task that a call started."""
     return core.id_by_key(f"{task_id}.{run}:{call_id}")

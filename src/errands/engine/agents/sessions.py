@@ -195,7 +195,6 @@ class Sessions:
         self._announce(run_id)
 
     def give_up_waiting(self, run_id: str) -> None:
-        """Note that the caller has stopped waiting, and needs a notice after all."""
         with self._store:
             self._store.set_awaited(run_id, None)
         self._announce(run_id)
@@ -240,7 +239,6 @@ class Sessions:
         return self._store.sessions(limit=limit)
 
     def exchange(self, run_id: str) -> Exchange | None:
-        """Return what a run was asked and has answered so far."""
         return self._store.exchange(run_id)
 
     def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:

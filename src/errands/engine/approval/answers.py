@@ -25,7 +25,6 @@ def answers_to(core: EngineCore, question: Approval) -> tuple[Answer, ...]:
 
 
 def offered(task: Task, reasons: Sequence[Reason]) -> tuple[Answer, ...]:
-    """Return the answers to a question about a task, or about a call of its agent."""
     if _is_call(reasons):
         return (ONCE, *(() if _task_doubt(reasons) else (TASK,)), NO)
     first = TASK if scope_of(task, "once") == "task" else ONCE

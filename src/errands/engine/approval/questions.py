@@ -39,7 +39,7 @@ def ask(
         "answers": [each.name for each in offered(task, reasons)],
         "expires_at": plain_value(question.expires_at),
     }
-    why = reasons_text(reasons)
+    why = "; ".join(each.text for each in reasons)
     enqueue(store, task, f"{task.id}.{run}", event, state="proposed", error=why, more=more, now=now)
     return question
 
@@ -121,10 +121,6 @@ def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> l
         # A recurring task is asked about before it has a run, or between two.
         is_over = store.move_task(question.task_id, "reject", now=now) is not None
     return after_unstarted_run(store, run_id, "rejected", now=now) if is_over else []
-
-
-def reasons_text(reasons: Sequence[Reason]) -> str:
-    return "; ".join(each.text for each in reasons)
 
 
 def without_evidence(task: Task) -> Task:

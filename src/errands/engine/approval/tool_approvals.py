@@ -67,7 +67,6 @@ def call_digest(run: str, call: ToolCall) -> str:
 
 
 def call_text(call: ToolCall) -> str:
-    """Show a call in full to the person who is asked about it."""
     if call.command is not None:
         return f"{call.tool}: {call.command}"
     return f"{call.tool} {json.dumps(dict(call.arguments), ensure_ascii=False, default=repr)}"

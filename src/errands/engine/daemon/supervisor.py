@@ -278,7 +278,9 @@ class Supervisor:
         """
         silent: list[str] = []
         since, self._looked_at = monotonic - (self._looked_at or monotonic), monotonic
-        for live in self._silence_watched():
+        for live in self._live.values():
+            if not live.reports_silence:
+                continue
             task, run = live.task, live.run
             assert task.limits.idle is not None
             output = last_output(self._home.run(run.id))
@@ -298,9 +300,6 @@ class Supervisor:
     @property
     def watches_for_silence(self) -> bool:
         return any(live.reports_silence for live in self._live.values())
-
-    def _silence_watched(self) -> list[_Watched]:
-        return [live for live in self._live.values() if live.reports_silence]
 
     def _watch(self, task: Task, run: Run) -> _Watched:
         """Watch a run, which takes a slot until it is over."""

@@ -44,7 +44,6 @@ class Reports:
         ]
 
     def count(self, query: Query) -> int:
-        """Count the tasks of a query, up to its limit."""
         return self._core.store.count_tasks(query)
 
     def timeline(
@@ -61,19 +60,15 @@ class Reports:
         return self._core.store.bars(since=since, until=until, steps=steps, group=group, tracks=tracks)
 
     def ended_runs(self, *, since: datetime, name: str | None = None, limit: int = 1000) -> list[EndedRun]:
-        """Return the latest runs that ended since a time, oldest first: all, or of tasks of a name."""
         return self._core.store.ended_runs(since=since, name=name, limit=limit)
 
     def ends_by_day(self, *, since: datetime, name: str | None = None) -> list[tuple[str, RunState, int]]:
-        """Count the runs that ended since a time, by the day in UTC and by their state."""
         return self._core.store.ends_by_day(since=since, name=name)
 
     def busiest_names(self, *, since: datetime, limit: int = 50) -> list[tuple[str, int]]:
-        """Return the names of tasks with the most runs that ended since a time, and how many."""
         return self._core.store.busiest_names(since=since, limit=limit)
 
     def recent_slots(self, *, limit: int = 20) -> dict[str, list[Slot]]:
-        """Return what became of the latest slots of every recurring task, newest first."""
         return self._core.store.recent_slots(limit=limit)
 
     def slot_days(

@@ -66,7 +66,8 @@ def check_project(project: str, *, home: str, path: str = "", real: str = "") ->
             "use another directory"
         )
     is_system = any(is_within(real, each) for each in _SYSTEM if each not in _MINE)
-    if is_within(real, "/etc") or (is_system and not is_marked(real) and not _is_temporary(real)):
+    is_temporary = any(is_within(real, each) for each in TEMPORARY)
+    if is_within(real, "/etc") or (is_system and not is_marked(real) and not is_temporary):
         raise BadValue(f"a sandbox may not write to {project}, which belongs to the system; use another")
     if real in _entries(path):
         raise BadValue(f"a sandbox may not write to {project}, which is in your PATH; use another directory")
@@ -143,10 +144,6 @@ def _is_setting(real: str, home: str) -> bool:
     if first == "bin":
         return True
     return first.startswith(".") and not (_WORK_TREES.intersection(rest[:-1]) and is_marked(real))
-
-
-def _is_temporary(real: str) -> bool:
-    return any(is_within(real, each) for each in TEMPORARY)
 
 
 def _is_of_project(entry: str) -> bool:

@@ -42,7 +42,8 @@ def run(
     """Talk until the person leaves; `chat` names an earlier chat to continue, `goes_on` means the latest."""
     folder = engine.home.chat
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    name = _find(engine, chat) if chat else _latest(engine, folder) if goes_on else _new_name()
+    new = CHAT + new_id("chat", os.urandom(8)).removeprefix("chat-")
+    name = _find(engine, chat) if chat else _latest(engine, folder) if goes_on else new
     agent_name = _agent_name(engine, name, agent, model)
     with open(f"{folder}/last", "w", encoding="utf-8") as file:
         file.write(name)
@@ -151,10 +152,6 @@ def _screen(look: Look) -> Screen:
     except ModuleNotFoundError as error:
         raise missing_extra("a chat in a terminal", "chat", error) from error
     return Screen(colour=look.colour)
-
-
-def _new_name() -> str:
-    return CHAT + new_id("chat", os.urandom(8)).removeprefix("chat-")
 
 
 def _latest(engine: Engine, folder: str) -> str:

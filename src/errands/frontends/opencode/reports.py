@@ -90,10 +90,12 @@ class Reports:
 
     def _expecting(self) -> list[str]:
         """Return the sessions that have, or will have, something reported to them."""
-        return [each for each, may_try in self._sessions.items() if may_try and self._expects(owner_of(each))]
-
-    def _expects(self, owner: str) -> bool:
-        return bool(news(self._engine, owner, kept_back=True)) or may_have_news(self._engine, owner)
+        found = {each: owner_of(each) for each, may_try in self._sessions.items() if may_try}
+        return [
+            each
+            for each, owner in found.items()
+            if news(self._engine, owner, kept_back=True) or may_have_news(self._engine, owner)
+        ]
 
     def _report(self) -> None:
         in_flight = {session for session, _ in self._sent.values()}

@@ -24,7 +24,6 @@ class TaskList:
         self._reading = []
 
     def read_page(self) -> bool:
-        """Read one page; return whether there are more."""
         if self._reading is None:
             return False
         page = self._feed.page(self._reading[-1] if self._reading else None)

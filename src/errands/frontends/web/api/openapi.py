@@ -68,7 +68,10 @@ def _operation(operation: Operation) -> dict[str, Any]:
     content = (
         {"application/json": {"schema": ref(operation.answer)}}
         if "/" not in operation.answer
-        else {each: {"schema": _opaque(each)} for each in operation.answer.split(" or ")}
+        else {
+            each: {"schema": {"type": "object" if each == "application/json" else "string"}}
+            for each in operation.answer.split(" or ")
+        }
     )
     responses: dict[str, Any] = {str(operation.status): {"description": "done", "content": content}}
     for status, meaning in statuses(operation).items():
@@ -89,10 +92,6 @@ def _operation(operation: Operation) -> dict[str, Any]:
             "content": {"application/json": {"schema": operation.body}},
         }
     return found
-
-
-def _opaque(media: str) -> dict[str, Any]:
-    return {"type": "object"} if media == "application/json" else {"type": "string"}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

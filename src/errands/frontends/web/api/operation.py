@@ -33,6 +33,7 @@ class Operation:
     method: Literal["GET", "POST", "DELETE"]
     path: str
     summary: str
+    verb: str
     answer: str
     parameters: tuple[Parameter, ...] = ()
     body: Schema | None = None

@@ -1,7 +1,7 @@
 """The table of operations: everything that the page, or a program, can ask of the server.
 
-Routes, validation, OpenAPI and the reference are made from it, so they cannot differ. The handler
-of an operation, of the same name, is in `handlers/`.
+Routes, validation, OpenAPI and the reference are made from it, so they cannot differ. An operation is a
+verb or a question of the engine; `verb` names it. Its handler, of the same name, is in `handlers/`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from errands.frontends.web.api.bodies import (
     MOST_BYTES,
     MOST_IDS,
     MOST_LIGHT_ROWS,
-    MOST_LOGS,
     MOST_ROWS,
 )
+from errands.frontends.web.api.installation_operations import INSTALLATION
 from errands.frontends.web.api.operation import NOTHING, Needs, Operation, Parameter, in_path, in_query
 from errands.ports.schema import (
     Schema,
@@ -50,12 +50,13 @@ _QUESTION = {
 BATCH_VERBS = ("cancel", "restart", "pause", "unpause", "hold", "release", "fire", "clear")
 
 
-def _verb(name: str, summary: str, body: Schema = NOTHING, *, needs: Needs = "key") -> Operation:
+def _verb(name: str, summary: str, verb: str, body: Schema = NOTHING, *, needs: Needs = "key") -> Operation:
     return Operation(
         name=name,
         method="POST",
         path=f"/api/tasks/{{id}}/{name}",
         summary=summary,
+        verb=verb,
         parameters=(_ID,),
         body=body,
         answer="Changed",
@@ -68,35 +69,36 @@ OPERATIONS: tuple[Operation, ...] = (
     # Signing in.
     Operation(
         name="sign-in", method="POST", path="/api/sign-in", summary="trade a one-time code for a key",
-        body=thing(code=text("from `errands web`", longest=200, shortest=1)),
+        verb="Signing.use", body=thing(code=text("from `errands web`", longest=200, shortest=1)),
         answer="SignedIn", status=201, needs="nothing", refusals=(403,),
     ),
     Operation(
         name="sign-out", method="POST", path="/api/sign-out", summary="end the session that asks",
-        body=NOTHING, answer="Done",
+        verb="Signing.end", body=NOTHING, answer="Done",
     ),
     Operation(
         name="me", method="GET", path="/api/me", summary="who asks, and what they may do",
-        answer="Me",
+        verb="Callers.identify", answer="Me",
     ),
     Operation(
         name="sessions", method="GET", path="/api/sessions", summary="list the signed-in browsers",
-        answer="Sessions", refusals=(403,),
+        verb="Signing.sessions", answer="Sessions", refusals=(403,),
     ),
     Operation(
         name="end-session", method="DELETE", path="/api/sessions/{session}", summary="sign a browser out",
-        parameters=(in_path("session", text("from the list", longest=64, shortest=1)),),
+        verb="Signing.end", parameters=(in_path("session", text("from the list", longest=64, shortest=1)),),
         answer="Done", refusals=(403, 404),
     ),
     # Views.
     Operation(
         name="overview", method="GET", path="/api/overview",
-        summary="what waits for you, what runs, what failed, what comes next",
+        summary="what waits for you, what runs, what failed, what comes next", verb="Engine.list",
         parameters=(in_query("failed_since", time("list what failed since then; default: a day ago")),),
         answer="Overview",
     ),
     Operation(
         name="tasks", method="GET", path="/api/tasks", summary="list tasks, newest first",
+        verb="Engine.list",
         parameters=(
             *_FILTERS,
             in_query("before", text("continue after this task, the last one of the previous page")),
@@ -106,7 +108,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="light-tasks", method="GET", path="/api/light-tasks",
-        summary="list thousands of tasks in light rows, newest first",
+        summary="list thousands of tasks in light rows, newest first", verb="Reports.rows",
         parameters=(
             *_FILTERS,
             in_query("before", text("continue after this task, the last one of the previous page")),
@@ -116,6 +118,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="timeline", method="GET", path="/api/timeline", summary="show runs over time, in rows",
+        verb="Reports.timeline",
         parameters=(
             in_query("since", time("default: an hour ago")),
             in_query("until", time("default: now")),
@@ -126,7 +129,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="figures", method="GET", path="/api/figures",
-        summary="durations, successes, tokens and cost over time",
+        summary="durations, successes, tokens and cost over time", verb="Reports.ended_runs",
         parameters=(
             in_query("name", text("only runs of tasks with this name")),
             in_query("since", time("default: 30 days ago")),
@@ -135,11 +138,11 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="schedules", method="GET", path="/api/schedules", summary="list the recurring tasks",
-        answer="Schedules",
+        verb="Reports.recent_slots", answer="Schedules",
     ),
     Operation(
         name="slots", method="GET", path="/api/tasks/{id}/slots",
-        summary="what became of the due times of a recurring task",
+        summary="what became of the due times of a recurring task", verb="Schedules.ledger",
         parameters=(
             _ID,
             in_query("month", text("such as 2026-12; default: the latest 100", pattern=r"^\d{4}-\d{2}$")),
@@ -148,39 +151,40 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="agents", method="GET", path="/api/agents", summary="list the conversations with agents",
-        answer="Agents",
+        verb="Sessions.sessions", answer="Agents",
     ),
     Operation(
-        name="lanes", method="GET", path="/api/lanes", summary="list the lanes",
+        name="lanes", method="GET", path="/api/lanes", summary="list the lanes", verb="Queue.lanes",
         answer="Lanes",
     ),
     Operation(
         name="set-lane", method="POST", path="/api/lanes/{lane}",
-        summary="set how many tasks a lane runs at once",
+        summary="set how many tasks a lane runs at once", verb="Queue.set_lane",
         parameters=(in_path("lane", text("its name", shortest=1)),),
         body=thing(width=maybe(integer("null: as the configuration says", 0, 10_000))), answer="Lanes",
     ),
     # One task.
     Operation(
         name="task", method="GET", path="/api/tasks/{id}", summary="show everything about a task",
-        parameters=(_ID,), answer="Task", refusals=(404,),
+        verb="Engine.get", parameters=(_ID,), answer="Task", refusals=(404,),
     ),
     Operation(
         name="events", method="GET", path="/api/tasks/{id}/events", summary="list what happened to a task",
-        parameters=(_ID,), answer="Events", refusals=(404,),
+        verb="Engine.events", parameters=(_ID,), answer="Events", refusals=(404,),
     ),
     Operation(
         name="trace", method="GET", path="/api/tasks/{id}/trace",
-        summary="show where the time went, of the whole tree that a task is in",
+        summary="show where the time went, of the whole tree that a task is in", verb="Tracing.tree",
         parameters=(_ID,), answer="Trace", refusals=(404,),
     ),
     Operation(
         name="conversation", method="GET", path="/api/tasks/{id}/conversation",
-        summary="show what an agent was asked, did and answered",
+        summary="show what an agent was asked, did and answered", verb="Sessions.conversation",
         parameters=(_ID,), answer="Conversation", refusals=(404,),
     ),
     Operation(
         name="output", method="GET", path="/api/tasks/{id}/output", summary="read output from an offset",
+        verb="Engine.output",
         parameters=(
             *_LOGGED,
             in_query("offset", integer("in bytes that the run printed", 0, 2**53, default=0)),
@@ -190,12 +194,13 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="output-end", method="GET", path="/api/tasks/{id}/output/end", summary="read the last lines",
+        verb="Engine.tail",
         parameters=(*_LOGGED, in_query("lines", integer("lines to read", 1, 5000, default=500))),
         answer="Output", refusals=(404,),
     ),
     Operation(
         name="output-find", method="GET", path="/api/tasks/{id}/output/find",
-        summary="search output for a text, ignoring case",
+        summary="search output for a text, ignoring case", verb="Engine.output",
         parameters=(
             *_LOGGED,
             in_query("text", text("what to look for", shortest=1), required=True),
@@ -206,12 +211,12 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="output-raw", method="GET", path="/api/tasks/{id}/output/raw",
-        summary="download output as it was printed, unmasked", parameters=_LOGGED,
+        summary="download output as it was printed, unmasked", verb="Engine.output", parameters=_LOGGED,
         answer="application/octet-stream", needs="person", refusals=(404,),
     ),
     Operation(
         name="file", method="GET", path="/api/tasks/{id}/file",
-        summary="download a file that a run left",
+        summary="download a file that a run left", verb="Engine.files",
         parameters=(
             *_LOGGED, in_query("name", text("from the task", shortest=1, longest=500), required=True)
         ),
@@ -222,24 +227,24 @@ OPERATIONS: tuple[Operation, ...] = (
         name="submit", method="POST", path="/api/tasks",
         summary="start a task; what you type into a signed-in browser you have approved by that, unless it "
         "cannot be undone",
-        body=DRAFT, answer="Changed", status=201, refusals=(403, 404, 409),
+        verb="Engine.submit", body=DRAFT, answer="Changed", status=201, refusals=(403, 404, 409),
     ),
     Operation(
         name="judge", method="POST", path="/api/judge",
         summary="show whether a task would start or wait for approval, why, and when it would run",
-        body=DRAFT, answer="Judgement", refusals=(403, 404, 409),
+        verb="Engine.judge", body=DRAFT, answer="Judgement", refusals=(403, 404, 409),
     ),
     Operation(
         name="options", method="GET", path="/api/options", summary="list the options of a new task",
-        answer="TaskOptions",
+        verb="Engine.submit", answer="TaskOptions",
     ),
     Operation(
         name="templates", method="GET", path="/api/templates", summary="list the templates",
-        answer="Templates",
+        verb="Engine.templates", answer="Templates",
     ),
     Operation(
         name="submit-template", method="POST", path="/api/templates/{name}",
-        summary="start a task from a template",
+        summary="start a task from a template", verb="Engine.submit_template",
         parameters=(in_path("name", text("of the template", shortest=1)),),
         body=thing(
             optional=("values",), values=mapped(text(longest=LONGEST_COMMAND), "its parameters", most=100)
@@ -247,28 +252,28 @@ OPERATIONS: tuple[Operation, ...] = (
         answer="Changed", status=201, refusals=(403, 404, 409),
     ),
     # Verbs.
-    _verb("cancel", "cancel a task"),
-    _verb("stop", "stop the running run of a task"),
-    _verb("restart", "run an ended task again"),
+    _verb("cancel", "cancel a task", "Engine.cancel"),
+    _verb("stop", "stop the running run of a task", "Engine.stop"),
+    _verb("restart", "run an ended task again", "Engine.restart"),
     _verb(
-        "resume", "send another prompt to an agent",
+        "resume", "send another prompt to an agent", "Sessions.resume",
         thing(prompt=text(longest=LONGEST_COMMAND, shortest=1)),
     ),
-    _verb("pause", "pause a task, or the schedule of a recurring one"),
-    _verb("unpause", "continue a paused task, release a held one"),
-    _verb("hold", "keep a pending task from starting"),
-    _verb("release", "let a held task start"),
+    _verb("pause", "pause a task, or the schedule of a recurring one", "Queue.pause"),
+    _verb("unpause", "continue a paused task, release a held one", "Queue.unpause"),
+    _verb("hold", "keep a pending task from starting", "Queue.hold"),
+    _verb("release", "let a held task start", "Queue.release"),
     _verb(
-        "move", "move a pending task in its lane",
+        "move", "move a pending task in its lane", "Queue.move",
         thing(
             optional=("before", "last"),
             before=text("the task to move it before; default: the front"),
             last=flag("to the end"),
         ),
     ),
-    _verb("fire", "run a task now, whatever its schedule says"),
+    _verb("fire", "run a task now, whatever its schedule says", "Schedules.fire"),
     _verb(
-        "send", "send input to a running task",
+        "send", "send input to a running task", "Engine.send",
         thing(
             optional=("eof",),
             text=text("with its newline, if it takes one", longest=LONGEST_COMMAND),
@@ -277,12 +282,13 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="clear", method="DELETE", path="/api/tasks/{id}", summary="remove an ended task and its files",
-        parameters=(_ID,), answer="Done", refusals=(404, 409),
+        verb="Engine.clear", parameters=(_ID,), answer="Done", refusals=(404, 409),
     ),
     Operation(
         name="batch", method="POST", path="/api/batch",
         summary="do the same to many tasks: those named, or all that match; refused if their number is no "
         "longer the expected one",
+        verb="Reports.rows",
         body=thing(
             optional=("ids", "query"),
             verb=choice(BATCH_VERBS),
@@ -295,26 +301,27 @@ OPERATIONS: tuple[Operation, ...] = (
     # Questions.
     Operation(
         name="questions", method="GET", path="/api/questions", summary="list what waits for approval",
-        answer="Questions",
+        verb="Engine.question", answer="Questions",
     ),
     Operation(
         name="question", method="GET", path="/api/questions/{number}",
-        summary="show a question by its number",
+        summary="show a question by its number", verb="Engine.question",
         parameters=(in_path("number", integer("of the question", 1, 2**53)),),
         answer="AnyQuestion", refusals=(404,),
     ),
     _verb(
-        "approve", "approve what a question asks",
+        "approve", "approve what a question asks", "Engine.approve",
         thing(optional=(), **_QUESTION, answer=choice(("once", "task", "always"), "how far the yes reaches")),
         needs="person",
     ),
     _verb(
-        "reject", "reject what a question asks",
+        "reject", "reject what a question asks", "Engine.reject",
         thing(optional=("note",), **_QUESTION, note=text("why", longest=2000)), needs="person",
     ),
-    _verb("ask-anew", "ask again about a rejected task", needs="person"),
+    _verb("ask-anew", "ask again about a rejected task", "Engine.ask_anew", needs="person"),
     Operation(
         name="audit", method="GET", path="/api/audit", summary="list what was asked and answered",
+        verb="Engine.audit",
         parameters=(
             in_query("task", text("a task, and what it started")),
             in_query("limit", integer("entries in the answer", 1, MOST_ROWS, default=100)),
@@ -324,69 +331,25 @@ OPERATIONS: tuple[Operation, ...] = (
     # Notices.
     Operation(
         name="notices", method="GET", path="/api/notices",
-        summary="list unread and undelivered notices; nothing is marked as read",
+        summary="list unread and undelivered notices; nothing is marked as read", verb="Inbox.unread",
         answer="Notices",
     ),
     Operation(
         name="retry-notices", method="POST", path="/api/notices/retry",
-        summary="send undelivered notices again",
+        summary="send undelivered notices again", verb="Inbox.retry",
         body=thing(ids=maybe(listed(integer(least=1, most=2**53), "null: all", most=MOST_IDS))),
         answer="Done", refusals=(404,),
     ),
     Operation(
         name="channels", method="GET", path="/api/channels", summary="list the channels and their health",
-        answer="Channels",
+        verb="errands channel ls", answer="Channels",
     ),
     Operation(
         name="try-channel", method="POST", path="/api/channels/{name}/trial",
-        summary="send a test message",
+        summary="send a test message", verb="errands channel test",
         parameters=(in_path("name", text("NAME or NAME:TARGET", shortest=1)),), body=NOTHING, answer="Done",
         refusals=(404, 409, 502),
     ),
-    # The installation.
-    Operation(
-        name="settings", method="GET", path="/api/settings",
-        summary="list every setting and where it comes from", answer="Settings",
-    ),
-    Operation(
-        name="doctor", method="GET", path="/api/doctor", summary="check the installation",
-        answer="Findings",
-    ),
-    Operation(
-        name="hosts", method="GET", path="/api/hosts",
-        summary="list the hosts of the fleet; none if this home is not in a fleet",
-        answer="Hosts",
-    ),
-    Operation(
-        name="keys", method="GET", path="/api/keys", summary="list the keys of the page and of errands top",
-        answer="Keys", needs="nothing",
-    ),
-    Operation(
-        name="start-daemon", method="POST", path="/api/daemon", summary="start the daemon if none runs",
-        body=NOTHING, answer="Daemon",
-    ),
-    # Live.
-    Operation(
-        name="stream", method="GET", path="/api/stream",
-        summary="follow all changes, and the output of some runs, as server-sent events",
-        parameters=(
-            in_query("logs", text(
-                "runs as ID.NUMBER@OFFSET, separated by commas; without the offset from the "
-                f"end; at most {MOST_LOGS}", longest=2000,
-            )),
-            in_query("after", text(
-                "continue after the event with this id, the last one that was read", longest=100
-            )),
-        ),
-        answer="text/event-stream", refusals=(404,),
-    ),
-    Operation(
-        name="metrics", method="GET", path="/metrics", summary="the metrics, as OpenMetrics where accepted",
-        answer="text/plain or application/openmetrics-text",
-    ),
-    Operation(
-        name="openapi", method="GET", path="/openapi.json", summary="this description",
-        answer="application/json", needs="nothing",
-    ),
+    *INSTALLATION,
 )  # fmt: skip
 BY_NAME = {each.name: each for each in OPERATIONS}

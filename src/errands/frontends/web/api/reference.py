@@ -70,7 +70,7 @@ def _operation(operation: Operation) -> Iterator[str]:
     yield f"### `{operation.method} {operation.path}`"
     yield ""
     yield f"{operation.summary[0].upper()}{operation.summary[1:]}.{f' *{needs}*' if needs else ''}"
-    yield f"Answers {operation.status} with {shown}."
+    yield f"Answers {operation.status} with {shown}. Engine: `{operation.verb}`."
     yield ""
     rows: list[tuple[str, Schema, bool, str]] = [
         (each.name, each.schema, each.required, each.place) for each in operation.parameters
