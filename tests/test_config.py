@@ -11,6 +11,7 @@ from errands import agents, config
 from errands.agents.command import agent as command
 from errands.agents.session_log import check_settings
 from errands.config import BadConfig, Config, backends, check_file, inspect, load, unknown_variables
+from errands.config.setting_kinds import PRESETS
 from errands.model.errors import BadValue
 from errands.model.record import fields
 
@@ -395,4 +396,4 @@ def test_the_listed_settings_of_every_backend_are_those_it_accepts() -> None:
         check_settings(name, dict.fromkeys((*keys, *backends.COMMON, "home")))
         with pytest.raises(BadValue, match=f"{name!r} has no setting 'colour'"):
             check_settings(name, {"colour": "red"})
-    assert tuple(command.PRESETS) == backends._PRESETS
+    assert tuple(command.PRESETS) == PRESETS

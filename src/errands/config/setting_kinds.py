@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         "model", "servers", "address", "secret", "switch", "users", "targets",
     ]  # fmt: skip
 
-_PRESETS = ("claude", "plain")
+PRESETS = ("claude", "plain")
 _MEANT: dict[Kind, str] = {
     "text": "text; write it in quotes",
     "name": "text; write it in quotes",
@@ -24,7 +24,7 @@ _MEANT: dict[Kind, str] = {
     "variables": 'a table of strings; write { NAME = "value" }',
     "table": "a table; write { name = value }",
     "budget": "a table; write { requests = 20 }",
-    "preset": f"one of: {', '.join(_PRESETS)}",
+    "preset": f"one of: {', '.join(PRESETS)}",
     "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
     "address": "an address; write http:// or https://, then the host, such as http://127.0.0.1:8080/v1",
     "switch": "true or false",
@@ -73,7 +73,7 @@ def _fits(kind: Kind, value: Any) -> bool:
         case "secret":
             return is_secret(value)
         case "preset":
-            return value in _PRESETS
+            return value in PRESETS
         case "switch":
             return isinstance(value, bool)
         case _:
