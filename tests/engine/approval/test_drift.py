@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.approval import approve
+from errands.engine.approval import questions
 from errands.engine.engine import Engine
 from errands.judge.evidence.evidence import changes
 from errands.model.errors import Drifted
@@ -170,7 +170,7 @@ def test_both_answers_to_a_script_that_changed_meanwhile_are_refused(
         other.close()
         return changes(*evidence)
 
-    monkeypatch.setattr(approve, "changes", read_while_another_answers)
+    monkeypatch.setattr(questions, "changes", read_while_another_answers)
     with pytest.raises(Drifted, match="that you saw is void"):
         asking.approve(view.id, **PERSON)
     assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
