@@ -92,7 +92,7 @@ class HomeSide:
 
     @property
     def rest(self) -> float:
-        """Return the seconds until there is something to do of which nobody tells."""
+        """Return the seconds until there is something to do that nothing announces."""
         if self.is_behind:
             return 0.0
         due = min(self._followed.values(), default=math.inf)

@@ -78,7 +78,7 @@ class HostSide:
 
     @property
     def rest(self) -> float:
-        """Return the seconds until there may be something to send of which nobody tells."""
+        """Return the seconds until there may be something to send that nothing announces."""
         return SHORT if any(map(self._is_young, self._guests.values())) else STREAM if self._guests else POLL
 
     def _is_young(self, guest: Guest) -> bool:

@@ -122,7 +122,7 @@ class Tools:
         return questions if questions and self._frontend.may_answer(client) else []
 
     async def _elicit(self, ctx: Context, question: Approval) -> ElicitResult:
-        """Ask in the older protocol; to leave, or not to react, is no answer.
+        """Ask in the older protocol; leaving, or not reacting, counts as no answer.
 
         Once there is an answer from elsewhere, the form is withdrawn, and the call goes on.
         """

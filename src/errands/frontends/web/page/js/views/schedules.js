@@ -77,7 +77,7 @@ export function ScheduleFacts({ schedule }) {
     <section><h2>Next</h2>${
       schedule.next_runs.length
         ? html`<ol class="next">${schedule.next_runs.map((time) => html`<li key=${time}>${full(time)} <span class="muted">${until(time)}</span></li>`)}</ol>`
-        : html`<${Empty}>${schedule.row.state === "paused" ? "It is paused." : schedule.watch ? "It runs when an event comes." : "No run is coming."}<//>`
+        : html`<${Empty}>${schedule.row.state === "paused" ? "It is paused." : schedule.watch ? "It runs when an event comes." : "No run is scheduled."}<//>`
     }
       <p class="muted">${plural(schedule.runs, "run")} so far${schedule.max_runs ? ` of ${schedule.max_runs}` : ""}${schedule.failures ? `, ${plural(schedule.failures, "failure")} in a row` : ""}</p>
       ${schedule.watch && html`<p>Watch: ${schedule.watch.health}${schedule.watch.checked_at ? `, checked ${ago(schedule.watch.checked_at)}` : ""}${schedule.watch.last_event_at ? `, last event ${ago(schedule.watch.last_event_at)}` : ""}</p>`}
