@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TASK_MOVES: dict[str, dict[str, TaskState]] = {
     "proposed": {"approve": "active", "reject": "rejected", "give up": "failed", "cancel": "cancelled"},
-    # A person who approves it after all is asked a new question, about a new run.
+    # A person who approves it after all answers a new question, about a new run.
     "rejected": {"ask again": "proposed"},
     "active": {
         "ask": "proposed",

@@ -45,7 +45,7 @@ KEY = "discovery"
 TALKS, EXCHANGES, LONGEST = 5, 6, 600  # conversations, what was said last in each, characters of each text
 READING = ("read_file", "list_files", "search_files", "memory_get")
 MOST_TASKS, MOST_FILES = 30, 40
-RECENT = 100  # tasks and answers in which a person or a conversation is looked for
+RECENT = 100  # tasks and answers that are searched for a person or a conversation
 GIT_WITHIN = 5.0  # seconds
 _PERSONAL = ("terminal", "chat", "discord", "web", "top")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 HOUR = timedelta(hours=1)
-RESUMED = "resumed"  # an event: a caller resumed a task, under the key that is the detail
+RESUMED = "resumed"  # an event: a caller resumed a task; the detail is the key of that call
 
 
 class Sessions:

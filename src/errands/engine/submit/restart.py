@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
 from errands.model.errors import IllegalMove
 
-RESTARTED = "restarted"  # an event: a caller restarted a task, under the key that is the detail
+RESTARTED = "restarted"  # an event: a caller restarted a task; the detail is the key of that call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from errands.ports.own_file import replace_file
 from errands.ports.store import Query
 
 TYPING = 5.0  # seconds; Discord shows for that long that an answer is being written
-RECENT = 500  # tasks among which unfinished answers are looked for
+RECENT = 500  # tasks that are searched for unfinished answers
 MISSED = 100  # messages of a channel that are read for those that were missed
 OLDEST = timedelta(days=1)  # an answer to something older would surprise people
 _FIRST = "first"  # the mark of channels without one: when the bot first connected

@@ -46,7 +46,7 @@ REREAD = 2.0  # seconds between two readings of the whole list
 WIDE = 120  # columns; in a wider terminal the preview is beside the list
 MOST_SAID = 4  # lines
 ROOM_FOR_SCHEDULE = 50  # columns beside its latest slots
-TALL = 14  # rows from which there is a preview
+TALL = 14  # with this many rows there is a preview
 _AGAIN = 1.0  # seconds until changes are listened to again after an error
 _SETTLE = 0.08  # seconds until the preview follows the chosen row
 

@@ -210,7 +210,7 @@ def _label(facts: dict[str, Any], key: str) -> str:
 
 def _is_worth(facts: dict[str, Any], key: str) -> bool:
     value, task = facts.get(key), str(facts["task"])
-    # A task without a description is described by its name, with which its id begins.
+    # A task without a description is described by its name, and its id begins with that.
     known = (facts.get("command"), task, task.rpartition("-")[0])
     if not value or (key == "description" and value in known):
         return False

@@ -23,7 +23,7 @@ from errands.text.error_line import error_line
 WINDOW = 65_536
 _SEARCHED = 8 << 20  # bytes that one search looks at; the page asks again for the rest
 _AROUND = 400  # characters of a line that is shown alone
-_LAST_LINES = 1000  # in which the cause of a failure is looked for
+_LAST_LINES = 1000  # that are searched for the cause of a failure
 
 
 def _run_id(engine: Engine, task: str, run: int | None) -> str:

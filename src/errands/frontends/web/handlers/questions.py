@@ -21,7 +21,7 @@ from errands.model.view import View, plain_value
 from errands.text.question import visible as spelled
 
 _MOST = 50
-_AUDITED = 1000  # entries in which the answer to an old question is looked for
+_AUDITED = 1000  # entries that are searched for the answer to an old question
 
 
 def questions(call: Call) -> Answer:

@@ -25,7 +25,7 @@ _LATEST = 5
 _CAUSES = 20  # failed tasks whose output is looked at
 _ROWS = 100
 _POINTS = 1000
-_TRACKS = 4  # on which the runs of a row are drawn that overlap
+_TRACKS = 4  # for runs of a row that overlap
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)  # nothing ran before it, and datetime ends not long before
 
 
@@ -39,7 +39,7 @@ def overview(call: Call) -> Answer:
     rows = Rows(engine)
     failed_since = _time(call, "failed_since", now - timedelta(days=1))
     running = engine.list(Query(states=("running", "resumed"), limit=_MOST, with_commands=False))
-    # A recurring task stays active while a run of it is going.
+    # A recurring task stays active during its runs.
     running += engine.list(Query(states=STANDING, limit=_MOST))
     asked = engine.answerable()
     waiting_ids = {view.id for view in asked}
