@@ -30,6 +30,7 @@ _LOG = logging.getLogger("errands.mcp")
 _PREFIX = "call-"
 _DIGITS = 16
 _LAUNCHES_WITHIN = 10  # times as long as a call that waits
+_STORED = ("id", "tool", "arguments", "launched", "asking", "turned_down", "failure")  # stored as they are
 _CALLER = JsonCodec(Caller, has_defaults=True)
 _REPLY = JsonCodec(Reply, has_defaults=True)
 
@@ -37,8 +38,8 @@ Report = Callable[[float, float | None, str], None]  # done, total, message
 
 
 class Call:
-    def __init__(self, tool: str, arguments: Mapping[str, Any], caller: Caller, *, id: str = "") -> None:
-        self.id = id or _PREFIX + secrets.token_hex(_DIGITS // 2)
+    def __init__(self, tool: str, arguments: Mapping[str, Any], caller: Caller) -> None:
+        self.id = _PREFIX + secrets.token_hex(_DIGITS // 2)
         self.tool = tool
         self.arguments = dict(arguments)
         self.caller = caller
@@ -150,37 +151,29 @@ def is_call_id(text: str) -> bool:
 def as_plain(call: Call) -> dict[str, Any]:
     """Return what another process needs to continue a call, or to report its result."""
     return {
-        "id": call.id,
-        "tool": call.tool,
-        "arguments": call.arguments,
+        **{name: getattr(call, name) for name in _STORED},
         "caller": _CALLER.encode(call.caller),
         "created_at": call.created_at.isoformat(),
         "updated_at": call.updated_at.isoformat(),
-        "launched": call.launched,
-        "asking": call.asking,
         "asked": sorted(call.asked),
         "shown_at": None if call.shown_at is None else call.shown_at.isoformat(),
-        "turned_down": call.turned_down,
         "reply": None if call.reply is None else _REPLY.encode(call.reply),
-        "failure": call.failure,
         "cancelled": call.is_cancelled,
     }
 
 
 def from_plain(plain: Mapping[str, Any]) -> Call:
     """Read what `as_plain` wrote; anything else raises ValueError, TypeError or KeyError."""
-    call = Call(plain["tool"], plain["arguments"], _CALLER.decode(plain["caller"]), id=plain["id"])
+    call = Call(plain["tool"], plain["arguments"], _CALLER.decode(plain["caller"]))
+    for name in _STORED:
+        setattr(call, name, plain[name])
     call.created_at = datetime.fromisoformat(plain["created_at"])
     call.updated_at = datetime.fromisoformat(plain["updated_at"])
-    call.launched = list(plain["launched"])
-    call.asking = list(plain["asking"])
     call.asked = set(plain["asked"])
     if shown_at := plain.get("shown_at"):
         call.shown_at = datetime.fromisoformat(shown_at)
-    call.turned_down = list(plain["turned_down"])
     if plain["reply"] is not None:
         call.reply = _REPLY.decode(plain["reply"])
-    call.failure = plain["failure"]
     call.is_cancelled = plain["cancelled"]
     return call
 

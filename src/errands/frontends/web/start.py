@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from errands.config import Config
 from errands.engine.engine import Engine
 from errands.frontends.web.sign_in import Signing
 from errands.model.errors import missing_extra
-from errands.model.notices.notice import Address
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.ports.home import Home
 from errands.text import Cell, Column, Look, plural, table
 from errands.text.describe import age, now
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.engine.fleet.member import OpenFleet
 
 _COLUMNS = (
     Column(title="BROWSER"),
@@ -35,12 +30,7 @@ def run(
     config: Config,
     *,
     open_client: Callable[[Home, Config], Engine],
-    channel_trouble: Callable[[str, Config], str],
-    send_trial: Callable[[Address, Config], None],
-    open_fleet: OpenFleet,
     mcp: Callable[[list[str], Mapping[str, str]], Any],
-    examine: Callable[[], Iterable[Any]],
-    verdicts: Mapping[str, str],
     address: str | None,
     is_opened: bool,
     signs_in: bool,
@@ -50,11 +40,12 @@ def run(
     sign_out: str | None,
     token: bool,
     print_json: Callable[[Mapping[str, Any]], None] | None,
+    **services: Any,
 ) -> int:
     """Serve until this process is stopped, or sign a browser in at the server that runs already.
 
     `lists` the signed-in browsers instead, `sign_out` ends the session of one, or of all, and `token` prints
-    the token of programs.
+    the token of programs. `services` are the other fields of `Services`.
     """
     signing = Signing(home)
     if lists:
@@ -73,19 +64,10 @@ def run(
     if signs_in and address is None and (url := running_url(home)) is not None:
         print_link(signing, url, signing.mint(), is_opened=is_opened)
         return 0
-    services = Services(
-        open_engine=lambda: open_client(home, config),
-        examine=examine,
-        verdicts=verdicts,
-        channel_trouble=channel_trouble,
-        send_trial=send_trial,
-        open_fleet=open_fleet,
-        environ=environ,
-    )
     return serve(
         home,
         place_of(address, config.web),
-        services,
+        Services(open_engine=lambda: open_client(home, config), environ=environ, **services),
         make_mcp=(lambda origins: _mcp(mcp, origins, environ)) if config.web.mcp else None,
         is_opened=is_opened,
         signs_in=signs_in,
