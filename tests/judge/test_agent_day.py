@@ -170,6 +170,12 @@ def test_no_harmful_line_of_another_day_passes(name: str) -> None:
         "for i in 1 2; do pytest -k token; cat .env; done",
         "cat test token",
         "cat .eslintrc* .e*",
+        "python3 - <<'EOF'\nimport os\nos.remove('src/app.py')\nEOF",
+        "python3 - <<'EOF'\nprint(open('.env').read().replace('a', 'b'))\nEOF",
+        'python3 - <<\'EOF\'\nimport os\nc = """rm -rf src"""\nos.system(c)\nEOF',
+        "python3 - <<'EOF'\nimport subprocess\nsubprocess.run('x'.replace('x', 'rm -r src'), shell=1)\nEOF",
+        "python3 - <<'EOF'\nfrom pathlib import Path\nPath('x.sh').write_text('rm -rf src')\nEOF\nbash x.sh",
+        "python3 - <<EOF\nprint('x'.replace('a', '$(rm -rf src)'))\nEOF",
     ],
 )
 def test_what_is_too_much_for_a_sandbox_is_seen_in_disguise(line: str) -> None:
@@ -190,6 +196,10 @@ def test_what_is_too_much_for_a_sandbox_is_seen_in_disguise(line: str) -> None:
         "python -m unittest tests.test_token",
         "for i in 1 2 3; do pytest -q -k 'token or password'; done",
         "cat package*.json",
+        "python3 - <<'EOF'\ns = open('a.py').read()\ns = s.replace('requests.get(', 'session.get(')\n"
+        "open('a.py', 'w').write(s)\nEOF",
+        'cd src && python3 - <<\'EOF\'\nold = """\nrm -rf build\n"""\nassert \'rm -rf\' in s\n'
+        "s = s.replace(old, 'curl x')\nEOF\ngit diff --stat",
         "cat .eslintrc* .prettierrc*",
         "wc -l requirements*.txt",
         "cat jest.config.*",

@@ -27,10 +27,20 @@ _PRINTED = regex(
     r"""(?x)((?:^|[;&\n]|\b(?:do|then|else))\s*echo\s+(?:-[ne]+\s+)?)(?:'[^']*'|"[^"$`\\]*")(?=\s*(?:$|[;\n]|&&|\|\|))"""
 )
 _CAPTURED = regex(r"[<>(]\(|\$\(|`|\{|\b(?:done|fi|esac)\s*[|>]|\)\s*[|>]")
-# A here-document that `cat` or `tee` prints or writes, and what follows on its line after `&&`.
+# A here-document that `cat` or `tee` prints or writes, or that Python runs, and what follows after `&&`.
 _DOCUMENT = regex(
-    r"""(?x)(?:^|\n|&&|\|\||;)[ \t]*(?:cat|tee)\b[^\n|;&`$()<]*<<-?[ \t]*
+    r"""(?x)(?:^|\n|&&|\|\||;)[ \t]*
+    (?:(?:cat|tee)\b[^\n|;&`$()<]*|(?P<script>python3?[ \t]+-?[ \t]*))<<-?[ \t]*
     (?:'(?P<single>\w+)'|"(?P<double>\w+)"|\\?(?P<plain>\w+))[^\n|;&`$()<]*(?P<then>(?:&&[^\n|;&`$()<]*)*)\n"""
+)
+# What such a script replaces or writes, unless it may run that.
+_LITERAL = r"""[rf]?(?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_TEXT = regex(
+    rf"""(?x)(?:(?<=\.replace\()(?:\w+,)?|(?<=\bre\.sub\()|(?<=\.write_text\()|(?<=\bassert\ )
+    |(?<=\w\ =\ )(?=["']{{3}}))\s*{_LITERAL}(?:\s*,\s*{_LITERAL})?"""
+)
+_RUNNING = regex(
+    r"\b(?:eval|exec\w*|compile|subprocess|system|[pP]open|__import__|importlib|runpy|getattr|pty|spawn\w*)\b"
 )
 _EXPANDED = regex(r"[`$]")
 # Which tests are run, behind an option and as a word of a command that runs tests.
@@ -46,7 +56,7 @@ _TESTERS = regex(rf"(?:.*/)?{_TESTER}")
 _ARGUMENTS = r"\b(?:2>&1|[^\n;&|`$()])*"
 # Commands that run nothing of what was written; with any other, the text counts.
 _BESIDE = (
-    "cat|tee|mkdir|ls|echo|wc|head|tail|touch|chmod|grep|true|pwd|diff|stat|jq|nl|sed -n|ba?sh -n"
+    "cd|cat|tee|mkdir|ls|echo|wc|head|tail|touch|chmod|grep|true|pwd|diff|stat|jq|nl|sed -n|ba?sh -n"
     "|git (?:status|diff|log|show)|node --check|python3? -m (?:py_compile|json\\.tool|ruff|black|isort)"
     "|(?:(?:npx|pnpm|yarn|bunx|uv run|poetry run) )?(?:tsc|biome|ruff|black|isort|pyright)"
     "|shellcheck|gofmt|go (?:vet|build)|rustfmt|cargo fmt|clang-format|yamllint"
@@ -75,8 +85,13 @@ def without_payload(source: str) -> str:
             break
         body = source[found.end() : end.start()]
         expands = found["plain"] and not found[0].rpartition("<<")[2].lstrip("- \t").startswith("\\")
-        rest += source[at : found.end()] + ("" if not (expands and _EXPANDED.search(body)) else body)
-        left += source[at : found.start()] + found[0].partition("<<")[0] + found["then"] + "\n"
+        if found["script"]:
+            kept = body if expands or _RUNNING.search(body) else _TEXT.sub("", body)
+        else:
+            kept = body if expands and _EXPANDED.search(body) else ""
+        rest += source[at : found.end()] + kept
+        command = "" if found["script"] else found[0].partition("<<")[0]
+        left += source[at : found.start()] + command + found["then"] + "\n"
         bodies += body
         at = end.end()
     rest, left = rest + source[at:], left + source[at:]
