@@ -122,7 +122,8 @@ def test_a_yes_that_was_begun_before_the_question_does_not_answer_it(person: Per
     asked = person.types("propose", "echo hello", ERRANDS_SESSION=name_of(window)).proposal
     window.until(lambda: window.line == f"{asked} [y/a/n] > y", "the question beside it")
     window.types(ENTER)
-    window.shows("the prompt quotes no command")  # it went to the agent
+    window.shows(f"sent to the agent, because {asked} began to ask while you were typing")
+    window.shows("the prompt quotes no command")
 
     assert person.sees(asked)["state"] == "proposed"
     window.enters("no")

@@ -119,10 +119,11 @@ class ChatSession:
         except ErrandsError as error:
             self.complain(error)
             return
+        asked = self.questions.oldest
+        if asked is not None and self.questions.typed(line, asked[0]) is not None:
+            self._remark(f"sent to the agent, because {asked[0]} began to ask while you were typing")
         if not self._idle.is_set():
-            self.say(
-                self.output.look.paint("this is sent after the current answer; Ctrl-C interrupts that", "dim")
-            )
+            self._remark("this is sent after the current answer; Ctrl-C interrupts that")
         self._alone = 0
         self._queue.append(line)
         self._idle.clear()
@@ -130,6 +131,9 @@ class ChatSession:
 
     def say(self, *lines: str) -> None:
         self.output.lines(*lines)
+
+    def _remark(self, text: str) -> None:
+        self.say(self.output.look.paint(text, "dim"))
 
     def complain(self, error: ErrandsError) -> None:
         said = slashed(str(error), self.line.verbs())
