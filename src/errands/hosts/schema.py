@@ -71,7 +71,7 @@ _UPGRADES: dict[int, str] = {
         home text, key text, task text, selector text, lane text, priority integer, policy text, body jsonb,
         had_host boolean
     );
-    drop function if exists fleet.enter_lane, fleet.take;
+    drop function if exists fleet.enter_lane, fleet.take, fleet.finish;
     drop index if exists fleet.runs_by_key;
     alter table fleet.runs drop constraint if exists runs_home_key_key,
         drop constraint if exists runs_key_home_key, add unique (key, home);

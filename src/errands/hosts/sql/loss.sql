@@ -39,7 +39,10 @@ begin
     perform 1 from fleet.hosts where id = its_host for key share;
     select * into r from fleet.runs where number = its_number for update;
     if not fleet.may_run_again(r) then
-        answer := fleet.finish(its_number, its_attempt, its_host, its_epoch, jsonb_build_object('lost', why));
+        select f.answer into answer from fleet.finish_all(
+            array[its_number], array[its_attempt], its_host, its_epoch, array[jsonb_build_object('lost', why)],
+            clock_timestamp() < (fleet.settle()).settling_until
+        ) f;
     else
         answer := fleet.has(r, its_attempt, its_host, its_epoch);
         if answer = 'yes' then

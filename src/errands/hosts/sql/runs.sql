@@ -146,25 +146,37 @@ begin
 end
 $$;
 
-create or replace function fleet.finish(
-    its_number bigint, its_attempt integer, its_host text, its_epoch bigint, its_outcome jsonb
-) returns text language plpgsql as $$
+-- Record how runs of a host ended, and answer for each: 'yes', 'no', or 'settling' while the server may have lost that
+-- the host has it. What was said before, and whose reply was lost, is answered as it was then.
+create or replace function fleet.finish_all(
+    numbers bigint[], attempts integer[], its_host text, its_epoch bigint, outcomes jsonb[], is_settling boolean
+) returns table (answer text, number bigint) language plpgsql as $$
 declare
-    r fleet.runs;
-    answer text;
+    homes text[];
+    lanes text[];
 begin
     perform 1 from fleet.hosts where id = its_host for key share;
-    select * into r from fleet.runs where number = its_number for update;
-    if r.state = 'ended' and r.attempt = its_attempt and r.host = its_host and r.epoch = its_epoch
-        and r.outcome = its_outcome
-    then
-        return 'yes'; -- it was said before, and the reply was lost
+    perform 1 from fleet.runs r where r.number = any (numbers) order by r.number for update;
+    with over as (
+        update fleet.runs r set state = 'ended', ended = clock_timestamp(), outcome = e.outcome
+        from unnest(numbers, attempts, outcomes) e (number, attempt, outcome)
+        where r.number = e.number and r.state = 'taken' and r.attempt = e.attempt
+            and r.host = its_host and r.epoch = its_epoch
+        returning r.home, r.lane, r.paused
+    ) select array_agg(distinct o.home), array_agg(o.lane) filter (where not o.paused) into homes, lanes from over o;
+    if exists (select from fleet.lanes) then
+        perform fleet.leave_lane(lane) from unnest(lanes) lane;
     end if;
-    answer := fleet.has(r, its_attempt, its_host, its_epoch);
-    if answer = 'yes' then
-        perform fleet.end_run(r, its_outcome);
-    end if;
-    return answer;
+    perform fleet.wake(home) from unnest(homes) home;
+    return query select
+        case
+            when r.state = 'ended' and r.attempt = e.attempt and r.host = its_host and r.epoch = its_epoch
+                and r.outcome = e.outcome then 'yes'
+            when is_settling then 'settling'
+            else 'no'
+        end, e.number
+    from unnest(numbers, attempts, outcomes) with ordinality e (number, attempt, outcome, place)
+    left join fleet.runs r on r.number = e.number order by e.place;
 end
 $$;
 
