@@ -363,8 +363,9 @@ class _Case:
         if not words or not self._looks or is_too_nested(words):
             self._needs_more |= bool(words) or not self._looks
             return
-        said = " ".join(without_chosen(without_pattern(tuple(word.text for word in words))))
-        self._needs_more = self._needs_more or self._is_too_much(said, workspace)
+        if not self._needs_more:
+            said = " ".join(without_chosen(without_pattern(tuple([word.text for word in words]))))
+            self._needs_more = self._is_too_much(said, workspace)
         if not words[0].literal:
             program = program_in(words[0].text)
             # It may be what a rule is about.

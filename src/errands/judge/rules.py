@@ -111,8 +111,10 @@ _GIT_VALUED = frozenset(
 
 def _perhaps(patterns: tuple[Pattern, ...], words: tuple[Word, ...]) -> Pattern | None:
     """Return a pattern that may match; options between `git` and its subcommand are skipped."""
+    if not patterns:  # as in most configurations
+        return None
     spellings = [words]
-    if patterns and posixpath.basename(words[0].text) == "git":
+    if posixpath.basename(words[0].text) == "git":
         at = 1
         while at < len(words) and words[at].text.startswith("-"):
             at += 2 if words[at].text in _GIT_VALUED else 1

@@ -129,7 +129,9 @@ def _changes_elsewhere(name: str, words: tuple[str, ...]) -> bool:
     if name in ("npm", "pnpm", "yarn", "bun") and named[:1] in (["run"], ["run-script"]):
         named = named[1:]
         return named[:1] != [] and named[0].partition(":")[0] in ("deploy", "publish", "upload", "push")
-    return any(each in _CHANGES.get(name, "").split() for each in named[: 3 if name in _DEEP else 1])
+    if name not in _CHANGES:
+        return False
+    return any(each in _CHANGES[name].split() for each in named[: 3 if name in _DEEP else 1])
 
 
 # A target, or a goal, may come after others.

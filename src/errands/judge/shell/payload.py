@@ -15,6 +15,7 @@ _SEARCH = regex(
     (?:'[^']*'|"[^"$`\\]*"|[\w.]+)"""
 )
 _SEARCHING = frozenset("grep egrep fgrep rg ag ack".split())
+_SEARCHERS = ("grep", "rg", "ag", "ack")  # one of them is in every line that `_SEARCH` finds something in
 _OTHERWISE = regex(r"-[A-Za-z.]*[Ofg]|--(?:pre|open|file|i?glob|host|ignore-file)")
 # What sed replaces and with what: one plain `s` command, whose flags neither write nor run anything.
 _REPLACEMENT = regex(
@@ -78,7 +79,7 @@ _DELETING = regex(
 def without_payload(source: str) -> str:
     """Return a line without the documents that it writes, what it searches for, prints or replaces."""
     rest, left, bodies, at = "", "", "", 0
-    while found := _DOCUMENT.search(source, at):
+    while "<<" in source and (found := _DOCUMENT.search(source, at)):
         word = found["single"] or found["double"] or found["plain"]
         end = regex(rf"(?m)^\t*{word}$").search(source, found.end())
         if end is None:
@@ -97,9 +98,13 @@ def without_payload(source: str) -> str:
     rest, left = rest + source[at:], left + source[at:]
     if at == 0 or not (_ONLY_BESIDE.fullmatch(left) or _is_tested(left, bodies)):
         rest = source
-    if not _CAPTURED.search(rest):
+    if "echo" in rest and not _CAPTURED.search(rest):
         rest = _PRINTED.sub(r"\1", rest)
-    return _CHOSEN.sub(r"\1", _REPLACEMENT.sub(r"\1", _SEARCH.sub(r"\1", rest)))
+    if any(name in rest for name in _SEARCHERS):
+        rest = _SEARCH.sub(r"\1", rest)
+    if "sed" in rest:
+        rest = _REPLACEMENT.sub(r"\1", rest)
+    return _CHOSEN.sub(r"\1", rest)
 
 
 def _is_tested(line: str, documents: str) -> bool:
