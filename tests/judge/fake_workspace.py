@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 
 from errands.judge.workspace import FoundProgram
+from errands.model.verdict import Reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,7 @@ class FakeWorkspace:
     is_home_plain: bool = True
     doubt_of_shell: str = ""
     strangers: Mapping[str, str] = field(default_factory=dict)
+    known: dict[tuple[object, ...], Reason | None] = field(default_factory=dict, init=False, compare=False)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         return self.dangers.get(directory, ())

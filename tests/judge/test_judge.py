@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from errands.judge.judge import judge
+from errands.judge.programs import usage
 from errands.judge.rules import read_rules
 from errands.judge.workspace import FoundProgram
 from tests.judge.fake_workspace import FakeWorkspace
@@ -331,3 +332,16 @@ def test_a_rule_does_not_make_a_poisoned_repository_harmless() -> None:
 
     assert ruled("git push", allow="git push *", place=place) != "auto"
     assert ruled("git push", allow="git push *") == "auto"
+
+
+def test_a_file_that_a_line_names_again_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+
+    def ordinary(word: str, workspace: object) -> bool:
+        looked_at.append(word)
+        return True
+
+    monkeypatch.setattr(usage, "is_ordinary", ordinary)
+
+    assert judge(("cat notes.md; head notes.md; cd src && cat notes.md",), replace(CLEAN)).verdict == "auto"
+    assert looked_at == ["notes.md", "notes.md"]  # it is another file in `src`

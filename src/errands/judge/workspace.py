@@ -31,6 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from errands.model.verdict import Reason
+
     class Workspace(Protocol):
         """Directories are absolute and have no trailing slash; `shell` is the program that reads a line."""
 
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
         def home(self) -> str: ...
         @property
         def shell(self) -> str: ...
+
+        @property
+        def known(self) -> dict[tuple[object, ...], Reason | None]:
+            """What has been found out about places here, for as long as a judgement takes."""
 
         @property
         def is_own_home(self) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from errands.config import Config
+from errands.engine.approval.ruling import Judge
 from errands.judge.evidence import evidence
 from errands.judge.evidence.evidence import changes, fingerprint, refreshed, resolved
-from errands.model.approval import Evidence
+from errands.model.approval import Evidence, read_evidence
+from errands.model.options.draft import Draft
 
 
 @pytest.mark.spec("A10")
@@ -86,3 +90,19 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
     assert resolved("tool", str(tmp_path), "/") == ""
     (tmp_path / "tool").chmod(0o755)
     assert resolved("tool", f"/nowhere:{tmp_path}", "/") == resolved("tool", ":/bin", str(tmp_path))
+
+
+@pytest.mark.spec("A10")
+def test_every_draft_of_a_call_rests_on_the_links_that_it_reads(tmp_path: Path) -> None:
+    (tmp_path / "real.md").write_text("x")
+    (tmp_path / "notes.md").symlink_to("real.md")
+    judge = Judge(Config())
+    seen: dict[Any, Any] = {}
+    draft = Draft(command="cat notes.md", cwd=str(tmp_path))
+
+    for _ in range(2):
+        ruling = judge.rule(draft, seen)
+
+        assert ruling.judgement.verdict == "auto"
+        assert ruling.evidence is not None
+        assert read_evidence(ruling.evidence).links == {f"{tmp_path}/notes.md": f"{tmp_path}/real.md"}

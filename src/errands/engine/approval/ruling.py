@@ -278,6 +278,7 @@ class _Witness:
         self.programs: dict[str, None] = {} if other is None else other.programs
         self.links: dict[str, str] = {} if other is None else other.links
         self.repositories: list[Repositories] = [] if other is None else other.repositories
+        self.known: dict[tuple[object, ...], Reason | None] = {} if other is None else other.known
 
     def at(self, directory: str) -> _Witness:
         return _Witness(self.here.at(directory), self)

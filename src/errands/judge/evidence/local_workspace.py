@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from errands.model.verdict import Reason
+
 # What marks the top of a project; an earlier row wins.
 _MARKS = (
     ("errands.toml",),
@@ -57,6 +59,7 @@ class LocalWorkspace:
         self.shell = shell
         self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
         self._path = environment.get("PATH", DEFAULT_PATH)
+        self.known: dict[tuple[object, ...], Reason | None] = {}
         self._programs: dict[tuple[str, str], FoundProgram] = {}
         self._repositories: dict[str, Repositories] = {}
         self._real: dict[str, str] = {}

@@ -65,17 +65,13 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
     """Return what speaks against a value of this kind."""
     if kind in _FREE:
         return None
-    if use := _USES.get(kind):
-        said = objection_to_place(value, use, workspace)
-        if said is None and kind == "READ" and not is_ordinary(value, workspace):
-            said = f"reads {value}, {AMONG}"
-        if said is None:
-            return None
-        if is_among_settings(said):
-            # Numbers about such a file, and the names in an archive, show no password.
-            return Reason(text=said, kind="settings") if kind == use else None
-        # A sandbox shows nothing but the project, whose own files its work may read.
-        return Reason(text=said, kind="glob" if is_only_possible(value, said) else "secret")
+    if kind in _USES:
+        # Half of the questions of a line are about a file that was asked about before: not asking again
+        # saves a fifth of what judging takes.
+        asked = kind, value, isinstance(value, Glob), workspace.cwd
+        if asked not in workspace.known:
+            workspace.known[asked] = _objection_to_place(kind, value, workspace)
+        return workspace.known[asked]
     if kind == "FORMAT":
         return _objection_to_format(value)
     if kind == "KEY":
@@ -98,6 +94,20 @@ def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
             return None
         fits, wrong = ("NUMBER" in choices and _NUMBER.fullmatch(value)) or None, "unknown value"
     return None if fits else Reason(text=f"{wrong}: {value}", kind="option")
+
+
+def _objection_to_place(kind: str, value: str, workspace: Workspace) -> Reason | None:
+    use = _USES[kind]
+    said = objection_to_place(value, use, workspace)
+    if said is None and kind == "READ" and not is_ordinary(value, workspace):
+        said = f"reads {value}, {AMONG}"
+    if said is None:
+        return None
+    if is_among_settings(said):
+        # Numbers about such a file, and the names in an archive, show no password.
+        return Reason(text=said, kind="settings") if kind == use else None
+    # A sandbox shows nothing but the project, whose own files its work may read.
+    return Reason(text=said, kind="glob" if is_only_possible(value, said) else "secret")
 
 
 def _objection_to_format(value: str) -> Reason | None:
