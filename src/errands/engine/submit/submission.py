@@ -53,10 +53,12 @@ class Submitter:
         self._consent = consent
         self._environments = Environments()
         self._added: list[tuple[Task, Run]] = []
+        self._lanes: Mapping[str, int] = {}  # as they are during one call
 
     def submit_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, in the order of their dependencies."""
         self._added.clear()
+        self._lanes = {}
         is_one = len(judged) == 1
         views = [self._submit(*judged[0], {}, set(), now)] if is_one else self._submit_in_order(judged, now)
         self._create_logs()
@@ -79,6 +81,7 @@ class Submitter:
     ) -> list[View | ErrandsError]:
         """Create a task for every draft; a refused one does not affect the others."""
         self._added.clear()
+        self._lanes = {}
         answers: list[View | ErrandsError] = []
         kept: set[str] = set()
         for draft, ruling in judged:
@@ -385,7 +388,7 @@ class Submitter:
         return found
 
     def _check_lane(self, lane: str) -> None:
-        lanes = lane_widths(self._config.lanes, self._store.lane_widths())
+        lanes = self._lanes = self._lanes or lane_widths(self._config.lanes, self._store.lane_widths())
         if lane not in lanes:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
             from errands.config.keys import LANE_NAME, key_of
