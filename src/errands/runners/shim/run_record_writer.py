@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Shortages that pass; without a run record the run has provably not started and can be tried again.
 SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
 
 
 class BusyError(Exception):
@@ -80,15 +81,10 @@ class RunRecordWriter:
 
     def _create(self) -> int:
         try:
-            os.mkdir(self._directory, 0o700)
-        except FileExistsError:
-            pass
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-        try:
             try:
-                file = os.open(self._path, flags, 0o600)
-            except FileNotFoundError:  # a daemon replaced the empty directory by one with a tombstone
-                file = os.open(self._path, flags, 0o600)
+                file = os.open(self._path, _NEW, 0o600)
+            except FileNotFoundError:  # the launch could not create the directory
+                file = self._create_with_directory()
         except FileExistsError:
             raise RefusedError from None
         except OSError:
@@ -110,6 +106,16 @@ class RunRecordWriter:
             self._remove_directory()
             raise
         return file
+
+    def _create_with_directory(self) -> int:
+        try:
+            os.mkdir(self._directory, 0o700)
+        except FileExistsError:
+            pass
+        try:
+            return os.open(self._path, _NEW, 0o600)
+        except FileNotFoundError:  # a daemon replaced the empty directory by one with a tombstone
+            return os.open(self._path, _NEW, 0o600)
 
     def _remove_directory(self) -> None:
         """Remove the directory: without a run record it would look as if the run had removed the record."""
