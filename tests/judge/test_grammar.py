@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,26 @@ def test_a_line_has_a_greatest_number_of_commands() -> None:
 @pytest.mark.timeout(60)
 def test_no_line_takes_long(source: str) -> None:
     assert parse(source).doubts
+
+
+def test_no_letter_crashes_the_grammar() -> None:
+    """One that is far beyond the table of letters ended the whole process, in some of its starts."""
+    lines = [
+        "echo ${\U0010ffff}",
+        "echo ${a\U0010ffff}",
+        "cat <<\U0010ffff\nx\n\U0010ffff",
+        "[[ \U0010ffff ]]",
+    ]
+    script = (
+        "import sys; from errands.judge.shell.grammar import parse\nfor each in sys.argv[1:]: parse(each)"
+    )
+    for _ in range(8):
+        done = subprocess.run([sys.executable, "-c", script, *lines], capture_output=True, check=False)
+        assert done.returncode == 0
+
+
+def test_letters_of_every_size_keep_their_places() -> None:
+    line = parse("cat größe.md 日本.md 😀.md; rm $x 日本")
+
+    assert [word.text for step in line.steps for word in step.words][-1] == "日本"
+    assert parse("cat größe.md '😀' 日本.md").doubts == ()

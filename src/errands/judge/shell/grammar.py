@@ -79,7 +79,7 @@ def parse(source: str, *, knows_home: bool = False) -> Line:
         if not _PLAIN.fullmatch(source):
             _agree(source, read, _tree(source))
     except Doubt as doubt:
-        return Line(steps=tuple(_found(_tree(source))), doubts=(str(doubt),))
+        return Line(steps=tuple(_found(_tree(source), _bytes(source))), doubts=(str(doubt),))
     return Line(steps=steps)
 
 
@@ -225,7 +225,9 @@ def _spans(node: Node) -> Iterator[Span]:
 
 def _is_known(node: Node) -> bool:
     """Return whether a node is `$?` or `$HOME`, the only expansions that the strict parser knows."""
-    return node.type in ("simple_expansion", "expansion") and _text(node) in (STATUS, *HOMES)
+    return node.type in ("simple_expansion", "expansion") and (node.text or b"").decode(
+        "utf-8", "replace"
+    ) in (STATUS, *HOMES)
 
 
 def _check_letters(node: Node) -> None:
@@ -243,7 +245,7 @@ def _check_letters(node: Node) -> None:
 _SAID = (_WHOLE | {"command_name"}) - {"variable_assignment", "file_descriptor"}
 
 
-def _found(tree: Node) -> Iterator[Step]:
+def _found(tree: Node, source: bytes) -> Iterator[Step]:
     """Find every simple command, at any depth; its words are literal where possible."""
     waiting = [tree]
     while waiting:
@@ -254,27 +256,34 @@ def _found(tree: Node) -> Iterator[Step]:
             for child in children:
                 kind = child.type
                 if kind in _SAID:
-                    words.append(_guess(child))
+                    words.append(_guess(child, source))
                 elif kind.endswith(("expansion", "substitution")):
-                    words.append(Word(text=_text(child), literal=False))
+                    words.append(Word(text=_text(child, source), literal=False))
             if words:
                 yield Step(words=tuple(words), before=";")
         waiting += [child for child in reversed(children) if child.child_count]
 
 
-def _guess(node: Node) -> Word:
-    text = _text(node)
+def _guess(node: Node, source: bytes) -> Word:
+    text = _text(node, source)
     token = unquoted(text)
     if token is None:
         return Word(text=text, literal=False)
     return _word(token)
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def _text(node: Node, source: bytes) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _bytes(source: str) -> bytes:
+    return source.encode("utf-8", "surrogatepass")
 
 
 _parsers: list[Parser] = []
+# The grammar looks letters up in a table of 256, and crashes with high ones. Instead it gets others, which
+# take as many bytes.
+_HIGH = regex("[\u0800-\U0010ffff]")
 
 
 def _tree(source: str) -> Node:
@@ -283,4 +292,6 @@ def _tree(source: str) -> Node:
         import tree_sitter_bash
 
         _parsers.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
-    return _parsers[0].parse(source.encode("utf-8", "surrogatepass")).root_node
+    if not source.isascii():
+        source = _HIGH.sub(lambda found: "\xe9x" if found[0] < "\U00010000" else "\xe9\xe9", source)
+    return _parsers[0].parse(_bytes(source)).root_node
