@@ -1,9 +1,10 @@
 """Containment: whether a command that is not proven harmless needs no more than the walls of a sandbox allow.
 
 Inside, the project is writable and nothing else is there but tools, so the project's own work (tests, builds,
-scripts) and lines that cannot be followed may start at once. What deletes, needs a network, secrets or
-privileges, or reaches beyond the project is asked about, because it would fail or do harm even there; so is
-what hides what it does.
+scripts) may start at once, and so may lines that are not followed: those that we could not parse for certain.
+What deletes, needs a network, secrets or privileges, or reaches beyond the project is too much for a sandbox:
+it is asked about, because it would fail or do harm even there. Commands that hide what they do are asked
+about too.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
     from errands.model.verdict import Reason
 
-# Kinds of reasons that no sandbox answers.
+# Kinds of reasons that a sandbox does not remove.
 _BEYOND = frozenset("delete network secret privilege process rule size stranger helper waits".split())
-# Kinds of reasons that do not hold for `npm install --help`.
+# Kinds of reasons that do not apply to `npm install --help`.
 _HELPING = frozenset("network script program option waits".split())
-# In a line that is not followed, and in code on the command line, these words alone are too much. Where no
-# word begins, all that stands behind one `\b` is skipped at once: searching a line of 44 characters takes 4.4
-# instead of 12.8 us, one of 86 characters 7.8 instead of 25.6.
+# In a line that we could not parse, and in code on the command line, one of these words is reason enough to
+# ask. Where no word begins, all that stands behind one `\b` is skipped at once: searching a line of 44
+# characters takes 4.4 instead of 12.8 us, one of 86 characters 7.8 instead of 25.6.
 _WORDS = re.compile(
     r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
@@ -200,7 +201,7 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
-    """Return whether an operand of a command names a place that is not there in a sandbox."""
+    """Return whether an operand of a command names a place that does not exist inside a sandbox."""
     name = posixpath.basename(words[0])
     rest = without_tests(words)[1:]
     if name in _SAYING:
@@ -226,7 +227,7 @@ def _without_values(words: tuple[str, ...], options: frozenset[str]) -> tuple[st
 
 
 def reaches_out(word: str, workspace: Workspace) -> bool:
-    """Return whether a word names a place that is not there in a sandbox, or a secret of the project."""
+    """Say whether a word names a place that does not exist inside a sandbox, or a secret of the project."""
     path = _value(word)
     home = f"{workspace.home}/"
     if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
@@ -260,7 +261,7 @@ def is_beyond(commands: Iterable[tuple[tuple[str, ...], Workspace]]) -> bool:
 
 
 def writes_inside(path: str, workspace: Workspace) -> bool:
-    """Return whether a file may be written: it is in the project, and decides nothing outside of it."""
+    """Return whether a file may be written: it is in the project, and nothing outside acts on it."""
     project = workspace.real(workspace.project)
     real = workspace.real(path)
     if not is_within(real, project) or is_secret(path, workspace):
@@ -269,7 +270,7 @@ def writes_inside(path: str, workspace: Workspace) -> bool:
 
 
 def is_too_much(text: str, workspace: Workspace) -> bool:
-    """Return whether something that is not followed has a word that is too much for a sandbox."""
+    """Return whether a text that we could not parse needs more than a sandbox allows."""
     if _ECHOED.fullmatch(text) or _LOCAL.fullmatch(text):
         return False
     text = without_payload(text)
@@ -310,11 +311,11 @@ def redirected(text: str) -> list[str]:
 def may_be_too_much(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether a command in a line that is not followed might need more than a sandbox allows."""
     named = (posixpath.basename(words[0]), *words[1:])
-    harm = None if _is_in_front(named) else harm_of(named) or deletion_of(named)
+    harm = None if _is_env_prefix(named) else harm_of(named) or deletion_of(named)
     return needs_more(words, () if harm is None else (harm,), workspace)
 
 
-def _is_in_front(words: tuple[str, ...]) -> bool:
+def _is_env_prefix(words: tuple[str, ...]) -> bool:
     """Return whether this is `env` in front of a command, which prints no variables."""
     return words[0] == "env" and any(word[:1] != "-" and "=" not in word for word in words[1:])
 

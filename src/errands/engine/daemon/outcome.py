@@ -38,12 +38,13 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 SUMMARY_LINES = 60
-WHOLE = 1 << 20  # bytes of output that are compared as they are; of more, the beginning and the end
+# Bytes; output up to this size is compared whole; of longer output, only both ends and the length.
+WHOLE = 1 << 20
 AWAITED = timedelta(seconds=2)  # how long a notice waits for a blocked caller to confirm the answer
 
 
 class Effects:
-    """What the ends of runs did to tasks: which ended, which were released, which only changed.
+    """What changed for tasks when runs ended: which ended, which were released, which only changed.
 
     `needs_look` means that there is something new to wait for or to stop.
     """
@@ -67,7 +68,10 @@ class OutcomeWriter:
     def write(
         self, task: Task, run: Run, ending: Ending, effects: Effects, *, now: datetime, anyone_waits: bool
     ) -> bool:
-        """Write how a run ended and all that follows; return False if the store does not call it running."""
+        """Write how a run ended and all that follows.
+
+        Return False if the store no longer has it as running.
+        """
         store = self._store
         exchange: Exchange | None = None
         if isinstance(task.action, Prompt):
@@ -138,7 +142,7 @@ class OutcomeWriter:
         )  # fmt: skip
 
     def _unreported(self, task: Task, run: Run) -> tuple[Address, ...]:
-        """Return the channels of a placed task that no other home has reported its end to."""
+        """Return the channels of a placed task to which no other home has reported its end."""
         from errands.ports.fleet import placement
 
         where = placement.read(self._home.run(run.id))
@@ -154,7 +158,7 @@ class OutcomeWriter:
     def _close_exchange(
         self, task: Task, run: Run, outcome: Outcome, exchange: Exchange, effects: Effects, now: datetime
     ) -> None:
-        """Withdraw what an agent's run was waiting for, and stop what it started if it did not complete."""
+        """Withdraw what an agent's run waited for, and, unless the run completed, stop what it started."""
         store = self._store
         if exchange.waiting is not None:
             store.set_waiting(run.id, None)
@@ -202,7 +206,10 @@ class OutcomeWriter:
 
 
 def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *, now: datetime) -> None:
-    """Retry a recurring task, let its trigger fire again, or pause it and notify its owner in any case."""
+    """Retry a recurring task, let its trigger fire again, or pause it.
+
+    The owner of a paused task is told, whatever its notice policy.
+    """
     if run.cause == "resume":
         return
     cursor = store.cursor(task.id)
@@ -282,7 +289,7 @@ def _agent_ending(run: Run, ending: Ending, exchange: Exchange) -> Ending:
     """Combine what an agent said about its end with how its process ended."""
     if ending.stop is not None or ending.code is None:
         if ending.signal is not None and ending.stop is None:
-            why = f"its process died {run.attempt} times, at last by signal {ending.signal}"
+            why = f"its process died {run.attempt} times, most recently from signal {ending.signal}"
             return evolve(ending, failure="agent", error=why)
         return ending
     if exchange.failure is not None or exchange.answer is None or ending.code:

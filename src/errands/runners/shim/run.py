@@ -82,8 +82,8 @@ class Run:
             self._grace = grace
             self._kill_at = min(self._kill_at, time.monotonic() + grace)
 
-    def look_at_pause(self) -> None:
-        """Stop or continue all processes, as the run directory says; no time-out passes meanwhile."""
+    def apply_pause(self) -> None:
+        """Stop or continue all processes, as the run directory says; timeouts stand still meanwhile."""
         if lasted := self._pause.look():
             self._ends_at += lasted
             self._pump.last = min(self._pump.last + lasted, time.monotonic())
@@ -143,7 +143,7 @@ class Run:
         if self._input is not None and launch["input"] == "pipe":
             self._stdin, into = os.pipe()
             self._input.connect(into)
-        self.look_at_pause()
+        self.apply_pause()
         outcome: dict[str, Word] = {}
         for index, (role, argv, label) in enumerate(launch["steps"]):
             if role == "main":
@@ -253,7 +253,7 @@ class Run:
             for file in inherited:
                 os.close(file)
         if launch["input"] == "pty":
-            self._close_output_end()  # a terminal ends only when all of its users have closed it
+            self._close_output_end()  # a terminal reports its end only once every process has closed it
 
     def _close_output_end(self) -> None:
         """Close our copy of the commands' end of the pipe.
@@ -325,7 +325,7 @@ class Run:
         return ""
 
     def _stop(self, reason: str) -> None:
-        """End the whole tree: terminate, wait for the grace, kill, verify; for a limit, kill at once."""
+        """End the whole tree: terminate, wait out the grace period, kill, verify; a limit kills at once."""
         self._shim.reap()
         if not self._leader:
             return  # it exited by itself in the meantime, and that counts
@@ -362,7 +362,7 @@ class Run:
         """End the rest of the tree, complete log and run record, and return the facts of the exit line."""
         facts, walls = self._facts, self._launch["walls"]
         if walls is not None:
-            self._let_end(LEFTOVER_GRACE)  # a sandbox has a first process of its own, which ends last
+            self._let_end(LEFTOVER_GRACE)  # a sandbox has an init process of its own, which ends last
         if not self._is_over() and (leftovers := self._shim.living()):
             facts["leftovers"] = len(leftovers) - (walls is not None)
             self._terminate(LEFTOVER_GRACE)
@@ -396,5 +396,5 @@ class Run:
 
 
 def _hook_result(outcome: dict[str, Word]) -> str:
-    """Return the result of a hook as one word: its exit code, minus its signal, or `error`."""
+    """Return the result of a hook as one word: its exit code, its negated signal number, or `error`."""
     return f"-{outcome['signal']}" if "signal" in outcome else str(outcome.get("code", "error"))

@@ -173,7 +173,7 @@ class Shim:
         if signal.SIGCHLD in arrived:
             self.reap()
         if signal.SIGUSR1 in arrived and self._run is not None:
-            self._run.look_at_pause()
+            self._run.apply_pause()
         if signal.SIGTERM in arrived:  # sent by a pool that adopted the run and has no channel to us
             if self._run is not None:
                 self._run.cancel(None)
@@ -193,7 +193,7 @@ class Shim:
                 self._run = Run(self, message)
             elif self._run is not None and message["run"] == self._run.id:
                 if message["op"] == "pause":
-                    self._run.look_at_pause()
+                    self._run.apply_pause()
                 else:
                     self._run.cancel(message["grace"])
 
