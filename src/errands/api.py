@@ -47,7 +47,9 @@ def _check_typed(draft: Draft) -> None:
         raise BadValue("key cannot be empty; leave it out to start a new task every time")
     if draft.cwd and not draft.after and not draft.host and not os.path.isdir(os.path.expanduser(draft.cwd)):
         place = os.fspath(draft.cwd)
-        raise BadValue(f"cwd: {place!r} is not a directory; create it first, or in a task named in `after`")
+        raise BadValue(
+            f"cwd: {place!r} is not a directory; create it first, or let a task named in `after` create it"
+        )
 
 
 def connect(

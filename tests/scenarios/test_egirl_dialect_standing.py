@@ -155,7 +155,7 @@ async def test_what_does_not_fit_together_is_refused(
                 "event_source": "weather",
                 "event_config": {"subject": "rain"},
             },
-            "unknown source 'weather'",
+            "unknown event source 'weather'",
         ),
         (
             {

@@ -66,7 +66,7 @@ def test_an_id_that_no_home_knows_is_unknown_as_ever(laptop: FleetHome, desk: Fl
     for words in (["show"], ["logs"], ["wait"], ["cancel"]):
         done = desk.run(*words, "nothing-like-it")
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr == "errands: unknown task 'nothing-like-it'; `errands ls` lists the tasks\n"
+        assert done.stderr == "errands: unknown task 'nothing-like-it'; errands ls --all lists every task\n"
 
 
 def test_output_is_followed_from_a_third_home(desk: FleetHome, submit: Submit, gate: Path) -> None:

@@ -228,7 +228,7 @@ async def test_a_commit_in_a_real_repository_makes_a_run(
     [
         ("src/*.py", {}, "is not an event; write SOURCE:SUBJECT"),
         ("file:", {}, "is not an event; write SOURCE:SUBJECT"),
-        ("files:src/*.py", {}, "unknown source 'files'"),
+        ("files:src/*.py", {}, "unknown event source 'files'.* plugins can add more"),
         ("file:src/*.py", {"event": "created"}, "has no option 'event'; it takes: events, during"),
         ("file:src/*.py", {"events": "moved"}, "events cannot be 'moved'; choose from: created"),
         ("command:ls", {"every": "0.1s"}, "must be at least 1s"),

@@ -60,7 +60,7 @@ class UnknownTask(NotFound):
 
 def unknown_task(task_id: str) -> UnknownTask:
     """Return the error about an id or prefix that no task has."""
-    return UnknownTask(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
+    return UnknownTask(f"unknown task {task_id[:80]!r}; errands ls --all lists every task")
 
 
 def never_ends(task_id: str) -> BadValue:

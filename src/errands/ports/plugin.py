@@ -61,10 +61,8 @@ def find(
 
 def unknown(group: str, built_in: Iterable[str], name: str, *, noun: str) -> str:
     known, asked = tuple(dict.fromkeys((*built_in, *installed(group)))), name[:80]
-    return (
-        f"unknown {noun} {asked!r}{did_you_mean(asked, known)}; known: {', '.join(known)}; "
-        f"a plugin can add others (entry point {group})"
-    )
+    near = did_you_mean(asked, known)
+    return f"unknown {noun} {asked!r}{near}; known: {', '.join(known)}; plugins can add more"
 
 
 def load(where: str) -> Any:

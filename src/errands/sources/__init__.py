@@ -42,4 +42,4 @@ def trouble(name: str) -> str:
 
 
 def _find(name: str) -> Any:
-    return find(SOURCES, BUILT_IN, name, noun="source", error=SourceError, extras=EXTRAS)
+    return find(SOURCES, BUILT_IN, name, noun="event source", error=SourceError, extras=EXTRAS)

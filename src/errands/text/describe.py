@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from errands.model.limits import Lane
 
+_EXIT = "exit code "
+
 
 def now() -> datetime:
     return datetime.now(UTC)
@@ -168,6 +170,11 @@ def tokens_text(view: View) -> str:
     return ", ".join(words)
 
 
+def short_error(error: str) -> str:
+    """Return why a run failed as lists say it: `exit 3` instead of `exit code 3`."""
+    return f"exit {error.removeprefix(_EXIT)}" if error.startswith(_EXIT) else error
+
+
 def result(run: RunView) -> str:
     """Return how a run ended, in a few words."""
     words = []
@@ -210,7 +217,7 @@ def waits_for(
         reasons = view.question.reasons if view.question else ()
         return "waiting for approval" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
     if view.is_held:
-        return f"held until errands release {view.id}"
+        return f"held until you run errands release {view.id}"
     if view.retry is not None:
         which = f"({view.retry.number} of {view.retry.of})"
         if view.retry.at is not None and view.retry.at > at:

@@ -77,7 +77,7 @@ def test_a_wait_behind_a_short_command_means_that_and_nothing_older(newcomer: Pe
     proposed = newcomer.types("run", "rm -r precious", yes=False, code=4).proposal
     short = newcomer.finishes("exit 7")
 
-    assert newcomer.types("wait", code=7).err.startswith(f"the newest task: {short}, failed, ")
+    assert newcomer.types("wait", code=7).err.startswith(f"the newest task: {short}, failed, created ")
     newcomer.types("reject", proposed)
     newcomer.types("cancel", delayed)
 

@@ -10,7 +10,7 @@ import pytest
 
 from errands import __version__
 from errands.frontends.cli import reference
-from errands.frontends.cli.help import overview, verb_help
+from errands.frontends.cli.help import explained, overview, verb_help
 from errands.frontends.cli.parser import parse
 from errands.frontends.cli.verbs import GROUPS, HIDDEN, NAMES, load
 from errands.text import Look, width
@@ -32,6 +32,13 @@ def test_every_option_of_a_verb_is_in_its_help_and_in_the_reference(name: str) -
             assert flag in text
             assert flag in section
     assert max(width(line) for line in text.splitlines()) <= 110
+
+
+def test_what_is_said_about_an_option_is_in_one_pair_of_brackets() -> None:
+    said = [explained(option) for name in NAMES for option in load(name).options]
+
+    assert any(each.endswith(" (docs/how-to/events.md; repeatable)") for each in said)
+    assert [each for each in said if ") (" in each] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,7 +99,7 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
         (["daemon", "restart"], "unknown verb 'daemon restart'; errands daemon stop ends it"),
         (
             ["daemon", "strat"],
-            "unknown verb 'daemon strat' (did you mean start?); choose one of: start, stop, status, run",
+            "daemon has no verb 'strat' (did you mean start?); choose one of: start, stop, status, run",
         ),
         (["config", "set", "runs.grace", "5s"], "unknown verb 'config set'; edit the file that"),
         (["--watch", "ls"], "unknown option --watch; options follow a verb"),

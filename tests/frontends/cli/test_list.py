@@ -119,11 +119,9 @@ def test_columns_and_fields_can_be_chosen(busy: Person) -> None:
     assert objects == [{"name": "second", "exit_code": 3, "lane": "shell"}]
     assert busy.types("ls", "--json=id", "--state", "failed").object.keys() == {"id"}
     assert len(busy.types("ls", "--json", "--state", "failed").object) > 50
-    for flag in ("--columns", "--json"):
+    for flag, fields in (("--columns", "errands ls --json shows"), ("--json", "--json alone prints")):
         refused = busy.types("ls", flag, "id,stat", code=2).err
-        assert (
-            f"{flag}: unknown field 'stat' (did you mean state?); --json alone prints all fields" in refused
-        )
+        assert f"{flag}: unknown field 'stat' (did you mean state?); {fields} all fields" in refused
         assert len(refused) < 200
     assert "--columns needs the names of fields" in busy.types("ls", "--columns", ",", code=2).err
 

@@ -295,8 +295,8 @@ def test_a_unique_prefix_of_an_id_is_enough(person: Person) -> None:
     assert person.types("wait", "alphab").out.startswith(one)
     ambiguous = person.types("restart", "alph", code=3).err.splitlines()
     assert ambiguous[0] == "errands: 'alph' matches several tasks, newest first:"
-    assert ambiguous[1].startswith(f"  {two}  completed, ")
-    assert ambiguous[2].startswith(f"  {one}  completed, ")
+    assert ambiguous[1].startswith(f"  {two}  completed, created ")
+    assert ambiguous[2].startswith(f"  {one}  completed, created ")
     assert ambiguous[3] == f"Type more of the id; the full id of the newest is {two}"
 
 

@@ -56,7 +56,7 @@ def test_a_pending_task_is_held_edited_and_released(person: Person) -> None:
     assert held.out == f"held {task_id}  (errands release {task_id})\n"
 
     edited = person.types("edit", "later", "--timeout", "1h", "echo new")
-    assert edited.out.startswith(f"edited {task_id}: held until errands release {task_id}")
+    assert edited.out.startswith(f"edited {task_id}: held until you run errands release {task_id}")
     assert "edit does not take --after" in person.types("edit", task_id, "--after", "x", code=2).err
     assert (
         f"edit needs a change: errands edit {task_id} 'make test'"

@@ -62,7 +62,9 @@ def test_a_script_is_told_about_a_wrong_directory_and_an_empty_key(person: Perso
         )
         return done.stdout.strip()
 
-    assert says("cwd='/nope'").startswith("cwd: '/nope' is not a directory; create it first")
+    assert says("cwd='/nope'") == (
+        "cwd: '/nope' is not a directory; create it first, or let a task named in `after` create it"
+    )
     assert says("key=''").startswith("key cannot be empty; leave it out")
 
 
@@ -93,6 +95,16 @@ def test_what_a_cancelled_task_printed_last_is_not_its_reason(person: Person) ->
     for text in (said, person.types("ls").out, person.types("notices").out):
         (line,) = [line for line in text.splitlines() if line.startswith(task_id)]
         assert "1 passed" not in line
+
+
+@pytest.mark.spec("X7")
+def test_a_notice_words_an_exit_code_as_the_list_does(person: Person) -> None:
+    task_id = person.starts("false")
+    person.waits_until_reported(task_id)
+
+    for text in (person.types("ls").out, person.types("notices").out):
+        (line,) = [line for line in text.splitlines() if line.startswith(task_id)]
+        assert "exit 1" in line
 
 
 @pytest.mark.spec("X7")

@@ -158,6 +158,6 @@ def test_an_error_of_the_engine_is_its_own_sentence_and_class(web: WebServer) ->
         "IllegalMove": 409,
         "BadValue": 400,
     }
-    assert found["NotFound"].detail == "unknown task 'nothing-222222'; `errands ls` lists the tasks"
+    assert found["NotFound"].detail == "unknown task 'nothing-222222'; errands ls --all lists every task"
     for reply in found.values():
         matches("Problem", reply.json)

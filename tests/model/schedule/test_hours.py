@@ -56,6 +56,22 @@ def test_what_is_not_understood_is_refused_with_the_way_to_write_it(text: str) -
 
 
 @pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("25-99", "there is no hour 25. "),
+        ("9:60-10", "there is no time 9:60. "),
+        ("a-b", "'a' is not a time of day. "),
+        ("Moon 9-17", "'moon' is not a day like Mon. "),
+    ],
+)
+def test_the_part_that_is_wrong_is_named(text: str, why: str) -> None:
+    with pytest.raises(BadValue) as refused:
+        parse_hours(text)
+
+    assert str(refused.value).startswith(f"{text!r} is not a range of hours: {why}")
+
+
+@pytest.mark.parametrize(
     ("text", "wall", "inside"),
     [
         ("9-17", "2026-03-02T09:00", True),

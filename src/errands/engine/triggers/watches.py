@@ -24,7 +24,7 @@ def checked(trigger: Trigger, store: Store, config: Config) -> Trigger:
     assert isinstance(trigger, On)
     if trigger.source not in KINDS:
         if trigger.source not in installed(SOURCES):
-            raise BadValue(unknown(SOURCES, KINDS, trigger.source, noun="source"))
+            raise BadValue(unknown(SOURCES, KINDS, trigger.source, noun="event source"))
     elif trigger.source == "task" and trigger.subject != "*":
         return evolve(trigger, subject=store.resolve(trigger.subject))
     elif trigger.source == "webhook":

@@ -14,7 +14,6 @@ from errands.dialects.claude import listed
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, claude, claude_type
 from errands.engine.engine import Engine
 from errands.frontends.chat.chat_session import ChatSession
-from errands.frontends.chat.command_line import slashed
 from errands.model.agent.session import is_conversation
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
@@ -128,11 +127,7 @@ def help_(session: ChatSession, rest: str) -> None:
         return
     verbs = session.line.verbs()
     rows = [(each.usage, each.summary) for each in COMMANDS]
-    rows += [
-        (f"/{name} ...", slashed(verb.summary, verbs))
-        for name, verb in verbs.items()
-        if f"/{name}" not in BY_NAME
-    ]
+    rows += [(f"/{name} ...", verb.summary) for name, verb in verbs.items() if f"/{name}" not in BY_NAME]
     session.say(*facts(rows, session.output.look))
     session.say(
         "  /help run, or /run --help, shows the options of a command; they are those of `errands run`."

@@ -34,7 +34,7 @@ EVERY_DAY = (
     ("wait ID", "wait for its end; the exit code is the task's own"),
     ("cancel ID", "end it and all its processes"),
     ("restart ID", "run it again; --failed: all that failed"),
-    ("pause ID", "suspend it until errands unpause"),
+    ("pause ID", "suspend it until you unpause it"),
     ("hold, move, edit", "keep it from starting, start it next, change it"),
     ("lane shell 8", "run eight commands at once"),
     ("clear --all", "remove what has ended"),
@@ -80,7 +80,7 @@ def overview(look: Look) -> str:
         *wrap("errands VERB --help explains a verb; errands --version prints the version.", look.columns),
         *wrap(
             "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out, "
-            "125 lost, interrupted or skipped, 128+n died by signal n; wait and run --wait exit with the "
+            "125 lost, interrupted or skipped, 128+n killed by signal n; wait and run --wait exit with the "
             "task's own code.",
             look.columns,
         ),
@@ -179,8 +179,12 @@ def explained(option: Option) -> str:
     if option.default is not None or option.default_text:
         notes.append(f"default {option.default_text or option.default}")
     if option.repeat:
-        notes.append("can be given several times")
-    return option.help + (f" ({'; '.join(notes)})" if notes else "")
+        notes.append("repeatable")
+    if not notes:
+        return option.help
+    if option.help.endswith(")"):
+        return f"{option.help[:-1]}; {'; '.join(notes)})"
+    return f"{option.help} ({'; '.join(notes)})"
 
 
 def _rows(rows: Iterable[tuple[str, str]], look: Look, left: int = 0) -> list[str]:

@@ -57,7 +57,7 @@ EXIT_CODES = {
     "4": "it was not approved: the task waits for approval, was rejected, or a rule forbids it",
     "124": "the task had not ended when the wait timed out",
     "125": "the run was lost, interrupted or skipped",
-    "128+n": "it died by signal n; 130 after Ctrl-C",
+    "128+n": "it was killed by signal n; 130 after Ctrl-C",
 }
 
 ENDINGS = """\

@@ -138,13 +138,13 @@ def given_or_newest(
     query = Query(states=states, owner=context.session, with_commands=False)
     views = [view for view in context.engine.list(query) if fits(view)]
     if not views:
-        raise NotFound(f"you have no {wanted}; give an id (errands ls lists tasks)")
+        raise NotFound(f"you have no {wanted}; give an id (errands ls --all lists every task)")
     _say_which(context, views[0])
     return [views[0].id]
 
 
 def _say_which(context: Context, view: View) -> None:
-    context.note(f"the newest task: {view.id}, {state_word(view)}, {ago(view.created_at, at=now())}")
+    context.note(f"the newest task: {view.id}, {state_word(view)}, created {ago(view.created_at, at=now())}")
 
 
 def each_of(context: Context, given: Sequence[str], act: Callable[[str], int]) -> int:
@@ -171,7 +171,7 @@ def describe_matches(context: Context, error: Ambiguous) -> Ambiguous:
     if not error.ids:
         return error
     at, shown = now(), context.engine.summaries(error.ids[:MOST_NAMED])
-    lines = [f"  {view.id}  {state_word(view)}, {ago(view.created_at, at=at)}" for view in shown]
+    lines = [f"  {view.id}  {state_word(view)}, created {ago(view.created_at, at=at)}" for view in shown]
     if len(error.ids) > len(shown):
         lines.append("  ... (errands ls --all)")
     return Ambiguous(

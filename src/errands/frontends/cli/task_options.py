@@ -60,7 +60,7 @@ def options_of(kind: Kind, *, start: bool = True, task: bool = True) -> list[Opt
 PREVIEW = option("--preview", "print when it would run, and start nothing")
 KEEP_ON = option(
     "--keep-on HOST",
-    "let this host of the fleet keep the schedule, so that it keeps running while this machine sleeps",
+    "let HOST keep the schedule, so it runs even while this machine sleeps",
 )
 
 
@@ -144,4 +144,6 @@ def _place(arguments: Arguments, values: dict[str, Any]) -> None:
     if values.get("host") is not None:
         return  # it must exist there
     if hasattr(arguments, "after") and not arguments.after and not os.path.isdir(path):
-        raise Usage(f"--cwd: {path} is not a directory; create it first, or in a task given with --after")
+        raise Usage(
+            f"--cwd: {path} is not a directory; create it first, or let a task named with --after create it"
+        )

@@ -33,7 +33,7 @@ def parse_hours(text: str) -> Hours:
     *days, span = text.strip().lower().split()[-2:] or [""]
     first, dash, last = span.partition("-")
     if not dash or len(text.split()) > 2:
-        raise BadValue(f"{text!r} are not active hours. {_HOW}")
+        raise BadValue(f"{text!r} is not a range of hours. {_HOW}")
     start, end = _minutes(first, text), _minutes(last, text)
     if start in (end, _DAY):
         raise BadValue(f"{text!r} is not part of a day; leave it out for the whole day. {_HOW}")
@@ -66,10 +66,11 @@ def _minutes(text: str, whole: str) -> int:
     hour, colon, minute = text.partition(":")
     good = hour.isdecimal() and len(hour) <= 2 and (not colon or (minute.isdecimal() and len(minute) == 2))
     if not good or not text.isascii():
-        raise BadValue(f"{whole!r} are not active hours: {text!r} is not a time of day. {_HOW}")
+        raise BadValue(f"{whole!r} is not a range of hours: {text!r} is not a time of day. {_HOW}")
     minutes = int(hour) * 60 + int(minute or 0)
     if minutes > _DAY or int(minute or 0) > 59:
-        raise BadValue(f"{whole!r} are not active hours: a day has no {text}. {_HOW}")
+        what = "time" if colon else "hour"
+        raise BadValue(f"{whole!r} is not a range of hours: there is no {what} {text}. {_HOW}")
     return minutes
 
 
@@ -78,7 +79,7 @@ def _days(text: str, whole: str) -> tuple[int, ...]:
     for each in text.split(","):
         first, dash, last = each.partition("-")
         if first not in DAYS or (dash and last not in DAYS):
-            raise BadValue(f"{whole!r} are not active hours: {each!r} is not a day like Mon. {_HOW}")
+            raise BadValue(f"{whole!r} is not a range of hours: {each!r} is not a day like Mon. {_HOW}")
         begin, length = DAYS.index(first), 0
         if dash:
             length = (DAYS.index(last) - begin) % 7

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         door: str
 
 
-YES = option("-y, --yes", "approve it without being asked; the audit log says so")
+YES = option("-y, --yes", "approve it without being asked, and the audit log records that")
 
 
 def is_person() -> bool:

@@ -177,7 +177,8 @@ def _unknown(name: str, known: Sequence[str], flag: str) -> BadValue:
     near = did_you_mean(name, known)
     choice = f"choose from: {', '.join(known)}"
     if len(known) > MOST_NAMED:
-        choice = "--json alone prints all fields, and docs/reference/cli.md explains them"
+        prints = "errands ls --json shows" if flag == "--columns" else "--json alone prints"
+        choice = f"{prints} all fields, and docs/reference/cli.md explains them"
     return BadValue(f"{flag}: unknown field {name!r}{near}; {choice}")
 
 

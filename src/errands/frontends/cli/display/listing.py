@@ -244,8 +244,8 @@ def _in_short(text: str, room: int) -> str:
     """Say in few words what a task waits for; `show` says it in full."""
     text = text.replace("waiting for room in lane", "waiting for lane")
     text = text.removeprefix("next ")  # the state `active` implies it
-    if text.startswith("held until errands release"):
-        text = "until errands release"
+    if text.startswith("held until you run"):
+        text = "until you release it"
     if text.startswith("waiting for approval"):
         text = "waiting for approval"
     if width(text) <= room or room >= TIGHT:

@@ -113,7 +113,8 @@ def find(words: list[str]) -> tuple[str, list[str]]:
         if len(words) > 1 and not words[1].startswith("-"):
             members = [member.partition(" ")[2] for member in FAMILIES[name]]
             raise Usage(
-                f"unknown verb {both!r}{did_you_mean(words[1], members)}; choose one of: {', '.join(members)}"
+                f"{name} has no verb {words[1]!r}{did_you_mean(words[1], members)}; "
+                f"choose one of: {', '.join(members)}"
             )
         return name, words[1:]
     if name in NAMES:

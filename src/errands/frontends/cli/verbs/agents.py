@@ -177,7 +177,7 @@ VERBS = (
     ),
     Verb(
         name="agents setup",
-        summary="find what can answer prompts on this machine, and make it the default agent",
+        summary="find agents on this machine and choose the default",
         run=setup,
         fields=("found", "chosen", "file", "written"),
         details="Looks for Ollama, for Claude Code, Codex and OpenCode, and for provider keys in the "

@@ -203,6 +203,8 @@ VERBS = (
         name="host join",
         summary="make this home a host of a fleet, which shares tasks through a PostgreSQL database",
         run=join,
+        details="A home is the directory that holds all tasks of one Errands: $ERRANDS_HOME, or usually "
+        "~/.local/state/errands. The tasks stay in it; other hosts only carry out their runs.",
         operands=(operand("URL", "the database, as postgresql://... or as env:NAME of a variable"),),
         options=(
             option("--name NAME", "the name of this host", default_text="its host name"),

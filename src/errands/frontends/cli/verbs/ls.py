@@ -1,4 +1,4 @@
-"""ls: the tasks: running ones, what starts next, and what ended last."""
+"""ls: the tasks: running ones, what starts next, and the most recently ended."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _watch(context: Context, wanted: Wanted) -> int:
 VERBS = (
     Verb(
         name="ls",
-        summary="list tasks: running ones, what starts next, and what ended last",
+        summary="list tasks: running ones, what starts next, and the most recently ended",
         run=ls,
         options=(
             option(

@@ -56,7 +56,7 @@ def _serve(context: Context, where: str) -> int:
 VERBS = (
     Verb(
         name="metrics",
-        summary="print or serve numbers about all tasks in the OpenMetrics format",
+        summary="print or serve metrics of all tasks, in the OpenMetrics format",
         run=metrics,
         fields=("name", "labels", "value"),
         details="Counters never fall, whatever is cleared. With --listen, a server on this machine prints "

@@ -12,7 +12,7 @@ from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.view import plain_fields
 from errands.text import Cell, Column, plural, state_cell, table
-from errands.text.describe import age, how_to_answer, id_cell, now
+from errands.text.describe import age, how_to_answer, id_cell, now, short_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _row(context: Context, cover: TextMask, notice: Notice) -> tuple[str | Cell,
     length = body.get("elapsed")
     # What a cancelled task printed last is not why it ended.
     said = None if body.get("state") == "cancelled" else body.get("summary")
-    more = said or body.get("error") or body.get("description") or ""
+    more = said or short_error(str(body.get("error") or "")) or body.get("description") or ""
     return (
         id_cell(str(body["task"]), context.look, means=context.engine.means),
         state_cell(str(body.get("state", notice.event)), context.look),

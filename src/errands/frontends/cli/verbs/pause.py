@@ -160,7 +160,7 @@ RUN = option("--run", "for a recurring task: its current run, not its schedule")
 VERBS = (
     Verb(
         name="pause",
-        summary="pause a running task or a schedule until errands unpause",
+        summary="pause a running task or a schedule until you unpause it",
         run=pause,
         details="Without an id, pauses the newest running task that you started. All processes of a "
         "running task are suspended (SIGSTOP) and keep their memory; its time limits do not count, and its "

@@ -229,7 +229,7 @@ PENDING = operand("[ID...]", "the tasks", completes="live")
 VERBS = (
     Verb(
         name="hold",
-        summary="keep a pending task from starting until errands release",
+        summary="keep a pending task from starting until you release it",
         run=hold,
         details="Without an id, holds the newest pending task that you started. errands run --hold queues "
         "a task that is held from the start. A running task is paused instead: errands pause.",

@@ -115,7 +115,7 @@ VERBS = (
     ),
     Verb(
         name="propose",
-        summary="submit a command that waits for approval, even if it is harmless",
+        summary="submit a command for approval, even a harmless one",
         run=propose,
         starts=True,
         usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND [ARG...]"),
