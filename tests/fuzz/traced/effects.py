@@ -28,7 +28,7 @@ _HARMLESS = re.compile(
     rf"|anon_inode:|{PROJECT}/\.git/index\.lock$|{HOME}/\.config(/procps)?$|/tmp/hsperfdata_\w+(/\d+)?$"
 )
 _RECURSIVE = re.compile(
-    r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*|--(dereference-)?recursive|--directories=recurse)"'
+    r'grep".*"(-[A-Za-z]*[rR][A-Za-z]*(e[^"]*)?|--(dereference-)?recursive|--directories=recurse)"'
     r'|git".*"grep".*"--untracked"'
 )
 _RIPGREP = re.compile(r'"[^"]*/rg", ')

@@ -84,7 +84,8 @@ def test_a_judge_that_lets_everything_pass_is_caught(machine: Machine) -> None:
 
 
 def test_what_a_search_opens_or_a_program_only_looks_at_is_no_effect(machine: Machine) -> None:
-    lines = ["git grep --untracked zz", "grep -rn zz .", "df .env", "file .env", "nice zsh -c 'ls'"]
+    lines = ["git grep --untracked zz", "grep -rn zz .", "grep -Re'z,z.z' .", "df .env", "file .env"]
+    lines.append("nice zsh -c 'ls'")
 
     assert tried(machine, lines) == {}
     assert tried(machine, ["git grep --no-index zz config/database.yml", "head .env"]).keys() == {
