@@ -70,6 +70,8 @@ _PROMPTS = frozenset("agents commands output-styles prompts rules skills".split(
 # Settings of a repository, which may have passwords in addresses.
 _SETTINGS = frozenset(("config", "config.worktree"))
 _WILDCARDS = regex(r"[*?]")
+# A set of letters with a slash in it, which to find and grep is one letter of a name: `p[^]/]m`.
+_SLASHED = regex(r"\[[!^]?\]?(?:\[[:.=][^\]]*\]|[^\]/])*/[^\]]*\]")
 # One of each of those kinds, for a pattern with another wildcard: `*.y*ml`.
 _SAMPLES = tuple(
     f"\0.{ending}" for ending in "json yml yaml toml ini xml conf config plist properties php".split()
@@ -164,6 +166,8 @@ def may_name_secret(pattern: str) -> bool:
             return True
         return any(may_name_secret(before + choice + after) for choice in choices.split(","))
     # A backslash makes the next letter literal.
+    if _SLASHED.search(pattern) and may_name_secret(_SLASHED.sub("?", pattern)):
+        return True
     name = pattern.replace("\\", "").casefold().rpartition("/")[2]
     if not is_wild(name):
         return is_secret_name(name)
