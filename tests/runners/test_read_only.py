@@ -132,10 +132,12 @@ def outside() -> Iterator[Outside]:
     shutil.rmtree(folder)
 
 
-# The shim of an ordinary user, who may not be able to start this Python: it becomes that user once it runs.
+# The shim of an ordinary user, who may not be able to start this Python, or to read our source: it becomes that
+# user once all is loaded.
 _USER_SHIM = """
 import ctypes, os, socket, sys
 from errands.ports.runner import Launch, Step
+from errands.runners.shim import read_only
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.wire import frame, start_message
 from errands.runners.system import landlock, linux, read_only_filter
