@@ -1,6 +1,7 @@
 """Run a command in a sandbox as an ordinary user: `as_user.py UID HOME PROJECT RUN WORD...`.
 
-Everything is imported before the user changes, who may not be able to read the interpreter's own files.
+Everything is imported before the user changes, who may not be able to read the interpreter's own files,
+or ours.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 
+import errands.model.text.secrets  # noqa: F401 - what a sandbox is given is looked through with it
 from errands.engine.walls.sandbox import sandboxed
 from errands.model.action import Sandbox
 from errands.ports.home import Home
