@@ -132,8 +132,8 @@ def outside() -> Iterator[Outside]:
     shutil.rmtree(folder)
 
 
-# The shim of an ordinary user, who may not be able to start this Python, or to read our source: it becomes that
-# user once all is loaded.
+# The shim of an ordinary user, who may not be able to start this Python or to read our source: it becomes
+# that user once all is loaded.
 _USER_SHIM = """
 import ctypes, os, socket, sys
 from errands.ports.runner import Launch, Step
