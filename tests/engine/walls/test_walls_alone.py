@@ -6,6 +6,8 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -106,6 +108,16 @@ def facts_of(pid: int) -> tuple[object, ...]:
     return limits, os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid)
 
 
+@contextmanager
+def sleeping() -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that a line could harm until the test ends, also if it fails."""
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @walled
 @pytest.mark.spec("A13")
 @pytest.mark.timeout(600)
@@ -122,7 +134,7 @@ async def test_the_walls_hold_without_the_judge(
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
         socket.socket(socket.AF_UNIX) as unix,
         socket.socket(socket.AF_UNIX) as abstract,
-        subprocess.Popen(["sleep", "1000"]) as victim,
+        sleeping() as victim,
     ):
         udp.bind(("127.0.0.1", 0))
         unix.bind(path := str(tmp_path / "work" / "docker.sock"))
@@ -154,7 +166,6 @@ async def test_the_walls_hold_without_the_judge(
             with pytest.raises(BlockingIOError):
                 listener.recv(1) if listener is udp else listener.accept()
         assert (victim.poll(), facts_of(victim.pid)) == (None, as_it_was)
-        victim.kill()
     assert [each for each in FOLDERS if os.path.lexists(f"{each}/{mark}")] == []
 
 
