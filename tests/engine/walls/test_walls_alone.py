@@ -110,7 +110,7 @@ def facts_of(pid: int) -> tuple[object, ...]:
 
 @contextmanager
 def sleeping() -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process that a line could harm until the test ends, also if it fails."""
+    """Run a process that lines could harm, and end it even if the test fails."""
     with subprocess.Popen(["sleep", "1000"]) as process:
         try:
             yield process
