@@ -206,6 +206,25 @@ def test_a_search_through_a_project_is_not(place: str) -> None:
     assert reasons(f"rg foo {place}") == ()
 
 
+@pytest.mark.parametrize("place", ["/h*", "/hom?", "/[h]ome/person", "/roo[t]", "/User[s]/*", "~/../pers*"])
+def test_a_home_is_not_listed_or_searched_by_a_pattern(place: str) -> None:
+    for words in (("ls", "-R"), ("tree",), ("find",), ("du", "-a"), ("rg", "--files"), ("fd", "x")):
+        assert reasons_for((*words, Glob(place)), PLACE)
+    assert reasons_for(("grep", "-r", "foo", Glob(place)), PLACE)
+
+
+@pytest.mark.parametrize("place", ["/et[c]", "/va[r]/lib", "/pro?", ".gi[t]", "~/.confi?"])
+def test_where_secrets_are_kept_is_not_searched_by_a_pattern(place: str) -> None:
+    assert reasons_for(("grep", "-r", "foo", Glob(place)), PLACE)
+
+
+@pytest.mark.parametrize("place", ["src/*", "packages/*/src", "/usr/*/share", "/tmp/x?"])
+def test_other_places_are_listed_and_searched_by_a_pattern(place: str) -> None:
+    assert reasons_for(("ls", "-R", Glob(place)), PLACE) == ()
+    assert reasons_for(("tree", Glob(place)), PLACE) == ()
+    assert reasons_for(("grep", "-r", "foo", Glob(place)), PLACE) == ()
+
+
 def test_names_may_be_looked_at_where_contents_may_not() -> None:
     assert reasons("ls .env") == ()
     assert reasons("test -f .env") == ()

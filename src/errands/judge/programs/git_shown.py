@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from errands.judge.programs.entry import ask, ask_each
+from errands.judge.programs.git_options import DIFF
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, seeks_secrets
 from errands.judge.programs.ordinary import is_ordinary
@@ -27,14 +28,24 @@ if TYPE_CHECKING:
 
 # The signs before a path that say how to read it, long or short; a colon may end the short ones.
 _MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
-# The third parent of a stash, alone or with the others: files that were never committed.
-_UNTRACKED = re.compile(r"(.*\.\.)?(refs/)?stash\b.*\^(-?0*3|@)")
+# The third parent of a stash, alone, with the others or by its message: files that were never committed. On
+# some disks letter case makes no difference, and so none to such a name.
+_UNTRACKED = re.compile(r"(?i)(.*\.\.)?(refs/)?stash\b.*\^(-|0*3|@|\{/)")
 # A stash, whose history has those files, and the newest commit with some words, which they may be.
-_STASH = re.compile(r"(.*\.\.)?(refs/)?stash($|[@^~:]|\.\.)")
+_STASH = re.compile(r"(?i)(.*\.\.)?(refs/)?stash($|[@^~:]|\.\.)")
 _SOUGHT = re.compile(r":/[^!]")
 _RANGE = re.compile(r"\.\.|@\{")
 _BRANCHES = ("heads/", "tags/", "remotes/")
 _WALKS = frozenset(("git log", "git whatchanged", "git range-diff"))
+# These show a stash against the commit that it was made on, unless an option makes them compare it with each
+# of its parents (`-m`), or go on to those (`-5`).
+_OF_ONE_COMMIT = frozenset(("git show", "git reflog", "git diff-tree"))
+# The options that do neither.
+_STAYING = frozenset(re.split(r"\[?=", option)[0] for option in DIFF.split()) - {"-m", "--diff-merges"}
+_STAYING |= frozenset(
+    """--pretty --format --oneline --abbrev-commit --no-abbrev-commit --date --relative-date --notes
+    --no-notes --decorate --no-decorate --encoding -r --root --no-commit-id -v""".split()
+)
 # Options of `git log` with which it shows what changed in files.
 _PATCHES = """
 -p -u --patch -U --unified -W --function-context -c --cc -m --diff-merges --patch-with-stat --patch-with-raw
@@ -87,9 +98,9 @@ def _about_doubtful(named: Iterable[str], workspace: Workspace) -> Reasons:
 
 def _about_stashed(usage: Usage) -> Reasons:
     """Object to a history with patches that may reach what a stash has of files that were never committed."""
-    walks = usage.name in _WALKS
-    if usage.name in ("git log", "git whatchanged") and not usage.has(*_PATCHES):
+    if usage.name in ("git log", "git whatchanged", "git reflog") and not usage.has(*_PATCHES):
         return ()
+    walks = usage.name in _WALKS or (usage.name in _OF_ONE_COMMIT and _goes_on(usage))
     shown = [word for word in usage.operands if _SOUGHT.match(word)]
     shown += [word for word in usage.operands if (walks or ".." in word) and _STASH.match(word)]
     shown += [name for name, _ in usage.options if walks and name in ("--all", "--reflog")]
@@ -100,6 +111,12 @@ def _about_stashed(usage: Usage) -> Reasons:
     ]
     found = (f"shows files of a stash that may never have been committed: {each}" for each in shown)
     return ask_each(found, "settings")[:1]
+
+
+def _goes_on(usage: Usage) -> bool:
+    """Return whether a command for single commits also reaches their parents."""
+    is_range = any(word.startswith("^") for word in usage.operands)
+    return is_range or any(name not in _STAYING for name, _ in usage.options)
 
 
 def _about_picked(usage: Usage) -> Reasons:

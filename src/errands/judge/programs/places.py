@@ -142,6 +142,8 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
     for each in {path, workspace.real(Glob(written).prefix if isinstance(word, Glob) else written)}:
         if _holds_secrets(each, workspace.home):
             return f"searches everything in {each}, where secrets are kept"
+    if isinstance(word, Glob) and _may_hold_secrets(path, workspace.home):
+        return f"searches everything in {word}, which may be where secrets are kept"
     return None
 
 
@@ -204,6 +206,8 @@ def is_inside(word: str, workspace: Workspace) -> bool:
 def objection_to_listing(word: str, workspace: Workspace) -> str | None:
     """Return why not every name in this directory is listed without asking: it is or contains a home."""
     path = _absolute(word, workspace)
+    if path is not None and isinstance(word, Glob) and _may_lead_to_home(path, workspace.home):
+        return f"lists everything in {word}, which may be a whole home"
     if path is not None and not any(
         is_within(workspace.home, each)
         or each in ("/home", "/Users", "/root")
@@ -321,6 +325,41 @@ def _alike(part: str, pattern: str, *, wild: bool) -> bool:
     if wild and is_wild(part):
         return may_match(part, pattern)
     return is_wild(pattern) and may_match_plain(part, pattern)
+
+
+def _may_lead_to_home(pattern: str, home: str) -> bool:
+    """Return whether a pattern may match a home directory, or one that contains it: `/ho?e`."""
+    parts = _parts(pattern)
+    if _may_contain(parts, _parts(home)):
+        return True
+    return any(_may_contain(parts, (top, "*")) for top in ("home", "users", "root"))
+
+
+def _may_hold_secrets(pattern: str, home: str) -> bool:
+    """Return whether a pattern may match a directory below which secrets are kept: `/et[c]`, `.gi?`."""
+    parts = _parts(pattern)
+    if _may_lead_to_home(pattern, home):
+        return True
+    if any(_may_contain(parts, (top, "*")) for top in ("proc", "sys", "dev")):
+        return True
+    if any(len(parts) < len(place) and _may_contain(parts, place) for place in _system):
+        return True
+    return any(
+        _may_contain(parts[-size:], place[:size])
+        for place in _hidden
+        for size in range(1, min(len(place), len(parts) + 1))
+    )
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.casefold().split("/") if part)
+
+
+def _may_contain(parts: tuple[str, ...], place: tuple[str, ...]) -> bool:
+    """Return whether a pattern may match a place or a directory above it."""
+    return len(parts) <= len(place) and all(
+        _alike(*pair, wild=True) for pair in zip(parts, place, strict=False)
+    )
 
 
 def _holds_secrets(path: str, home: str) -> bool:

@@ -64,11 +64,23 @@ def _in_the_other(usage: Usage, workspace: Workspace) -> Reasons:
     return ask_each(found, "secret")[:1]
 
 
+# What iconv is to do with what does not fit.
+_CHARSET_WISH = re.compile(r"(?i)(//(translit|ignore|non_identical_discard)?)+$")
+
+
 def _no_charmaps(usage: Usage, workspace: Workspace) -> Reasons:
-    """Refuse the name of a file as a character set, which iconv then reads."""
+    """Refuse the name of a file as a character set, which iconv then reads: `//etc/shadow` is one, too."""
     named = usage.values("-f", "--from-code", "-t", "--to-code")
     return ask_each(
-        (f"`iconv` reads the file {each}" for each in named if "/" in each.partition("//")[0]), "option"
+        (f"`iconv` reads the file {each}" for each in named if "/" in _CHARSET_WISH.sub("", each)), "option"
+    )
+
+
+def _ends(usage: Usage, workspace: Workspace) -> Reasons:
+    """Refuse the old way to write `-f`: `tail +5f app.log`."""
+    return ask_each(
+        (f"`tail`: `{word}` may wait for more and never end" for word in usage.operands if word[:1] == "+"),
+        "option",
     )
 
 
@@ -143,6 +155,7 @@ PROGRAMS: dict[str, Entry] = {
         """,
         operands="READ...",
         refused={"-f -F --follow --retry --pid": "waits for more and never ends"},
+        check=_ends,
     ),
     "nl": Program(
         options="""
