@@ -101,3 +101,4 @@ def test_what_grep_finds_is_a_match(tmp_path: Path, dialect: Dialect) -> None:
 def test_a_pattern_of_several_lines_is_several_patterns() -> None:
     assert matches("nothing\n=", "basic", [LINE])
     assert not matches("nothing\nelse", "basic", [LINE])
+    assert matches("[\nA-Z_]=", "rust", [LINE]), "rg reads them as one"

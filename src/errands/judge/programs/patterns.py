@@ -45,8 +45,11 @@ _OPTIONS = re.compile(r"\(\?[A-Za-z-]*x")  # from there on blanks mean nothing
 
 
 def matches(pattern: str, dialect: Dialect, texts: Sequence[str]) -> bool:
-    """Return whether a pattern may match one of these texts; each line of it is a pattern of its own."""
-    parts = pattern.split("\n")
+    """Return whether a pattern may match one of these texts.
+
+    Each line of it is a pattern of its own, except for `rg`, which reads all of them as one: `[<newline>A-Z]`.
+    """
+    parts = [pattern, *pattern.split("\n")]
     if dialect == "fixed":
         return any(part.casefold() in text.casefold() for part in parts for text in texts)
     return len(pattern) > _LONGEST or any(_may_match(part, dialect, texts) for part in parts)
