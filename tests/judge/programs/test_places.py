@@ -206,7 +206,9 @@ def test_a_search_through_a_project_is_not(place: str) -> None:
     assert reasons(f"rg foo {place}") == ()
 
 
-@pytest.mark.parametrize("place", ["/h*", "/hom?", "/[h]ome/person", "/roo[t]", "/User[s]/*", "~/../pers*"])
+@pytest.mark.parametrize(
+    "place", ["/h*", "/hom?", "/[h]ome/person", "/roo[t]", "/User[s]/*", "~/../pers*", "~/*"]
+)
 def test_a_home_is_not_listed_or_searched_by_a_pattern(place: str) -> None:
     for words in (("ls", "-R"), ("tree",), ("find",), ("du", "-a"), ("rg", "--files"), ("fd", "x")):
         assert reasons_for((*words, Glob(place)), PLACE)

@@ -43,6 +43,10 @@ _TELLING = frozenset(
     initializers firebase aws gcp azure stripe twilio
     """.split()
 )
+# Of those, what also says so inside of a longer word: `mysecrets.md`.
+_GLUED = regex(
+    r"passw|secrets?$|^secrets|credential|apikey|apitoken|authtoken|accesstoken|privatekey|mnemonic"
+)
 # Data: harmless if every word of their name is an ordinary one.
 _DATA = frozenset(
     """
@@ -178,7 +182,8 @@ def _is_ordinary(path: str, project: str, home: str) -> bool:
     words = _words("/".join((*folders, name)))
     if any(folder.startswith(".") for folder in folders) and not _has_code_ending(name):
         return False  # settings and data of some tool
-    return _has_ordinary_name(name) and (is_code or _TELLING.isdisjoint(words))
+    is_telling = not _TELLING.isdisjoint(words) or any(_GLUED.search(word) for word in words)
+    return _has_ordinary_name(name) and (is_code or not is_telling)
 
 
 def _words(path: str) -> list[str]:

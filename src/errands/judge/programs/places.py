@@ -330,6 +330,8 @@ def _alike(part: str, pattern: str, *, wild: bool) -> bool:
 def _may_lead_to_home(pattern: str, home: str) -> bool:
     """Return whether a pattern may match a home directory, or one that contains it: `/ho?e`."""
     parts = _parts(pattern)
+    while parts and not parts[-1].strip("*?"):
+        parts = parts[:-1]  # everything in a directory is as much as the directory
     if _may_contain(parts, _parts(home)):
         return True
     return any(_may_contain(parts, (top, "*")) for top in ("home", "users", "root"))

@@ -11,6 +11,7 @@ from errands.judge.programs.hunting import about_keys, may_find_secrets, seeks_s
 from errands.judge.programs.ordinary import CODE, is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
+    is_among_settings,
     may_name_secret,
     objection_to_following,
     objection_to_listing,
@@ -18,6 +19,7 @@ from errands.judge.programs.places import (
     objection_to_recursion,
 )
 from errands.judge.programs.usage import objection
+from errands.model.text.regex import is_wild
 from errands.model.text.secret_files import is_secret_name
 
 TYPE_CHECKING = False
@@ -74,14 +76,15 @@ def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     everything = () if _are_narrow(chosen) else copies_all(usage)
     followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
     sought = () if _are_narrow(chosen) else seeks_everywhere(usage, places, workspace)
-    hunted = _secret_choice(chosen) or hunts_keys(usage)
+    hunted = _secret_choice(chosen, workspace, sees_hidden=True) or hunts_keys(usage)
     return hunted or everything or followed or _everything_below(places, workspace) or sought
 
 
 def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--files", "--type-list"):
         return _names_below(usage.operands, workspace)
-    secret = _secret_choice([*usage.values("-g", "--glob", "--iglob"), *_added_types(usage)])
+    named = [*usage.values("-g", "--glob", "--iglob"), *_added_types(usage)]
+    secret = _secret_choice(named, workspace, sees_hidden=usage.has(*_HIDDEN))
     places = _files(usage, _PATTERNS)
     globs = [each for each in usage.values("-g", "--glob", "--iglob") if not each.startswith("!")]
     types = usage.values("-t", "--type")
@@ -151,14 +154,31 @@ def _links_below(places: Sequence[str], workspace: Workspace) -> Reasons:
     return ask_each((objection_to_following(place, workspace) for place in places or ["."]), "secret")
 
 
-def _secret_choice(patterns: Sequence[str]) -> Reasons:
+def _secret_choice(patterns: Sequence[str], workspace: Workspace, *, sees_hidden: bool) -> Reasons:
     return ask_each(
         (
             f"searches files with secrets: {pattern}"
             for pattern in patterns
-            if not pattern.startswith("!") and may_name_secret(pattern)
+            if not pattern.startswith("!")
+            and (may_name_secret(pattern) or _is_secret_place(pattern, workspace, sees_hidden=sees_hidden))
         ),
         "secret",
+    )
+
+
+def _is_secret_place(pattern: str, workspace: Workspace, *, sees_hidden: bool) -> bool:
+    """Return whether a pattern chooses a place of secrets: `.git/config`, `secrets/**`."""
+    names = pattern.strip("/").split("/")
+    plain = [name for name in names if name.strip("*")]
+    if sees_hidden and plain in (["config"], ["config.worktree"]) and names[-1] == plain[0]:
+        return True  # those of a repository are called so
+    path = "/".join(plain)
+    if not path or is_wild(path) or len(names) == 1:
+        return False
+    is_folder = names[-1] != plain[-1]
+    said = objection_to_place(f"{path}/x" if is_folder else path, "READ", workspace)
+    return (said is not None and not is_among_settings(said)) or (
+        is_folder and objection_to_recursion(path, workspace) is not None
     )
 
 
