@@ -124,7 +124,7 @@ def test_no_work_of_a_ninth_day_asks() -> None:
     "name",
     [
         f"{which}_day_harmful.jsonl"
-        for which in ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+        for which in "second third fourth fifth sixth seventh eighth ninth tenth".split()
     ],
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
