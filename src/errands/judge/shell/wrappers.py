@@ -6,10 +6,10 @@ its words are only good for naming a danger.
 
 from __future__ import annotations
 
-from itertools import islice
-
 from errands.judge.programs.globs import may_match_plain
 from errands.judge.programs.places import may_name_secret
+from errands.judge.shell.fd import follow_fd
+from errands.judge.shell.followed import READERS, VARIABLE, Followed, unknown
 from errands.judge.shell.grammar import Step, Word
 from errands.judge.shell.scripts import OTHER_SHELLS, SHELLS
 from errands.model.record import evolve, record
@@ -32,25 +32,11 @@ RUNNERS = OTHER_SHELLS | frozenset(
 )
 
 
-@record
-class Followed:
-    """What a wrapper runs: commands, or lines for a shell; `itself` is what remains of the wrapper to judge.
-
-    With a `doubt`, of the kind that its reason gets, the rest is what it might run.
-    """
-
-    steps: tuple[Step, ...] = ()
-    lines: tuple[str, ...] = ()
-    itself: tuple[Word, ...] = ()
-    doubt: str = ""
-    kind: str = "program"
-
-
 def follow(words: tuple[Word, ...], source: Step | None = None) -> Followed | None:
     """Return what a wrapper runs, or None for any other program; `source` is the command piped into it."""
     name = words[0].text
     if name in RUNNERS:
-        return _unknown(words, f"runs another command with `{name}`, which is not analysed")
+        return unknown(words, f"runs another command with `{name}`, which is not analysed")
     known = _FOLLOWING.get(name)
     return known(words, source) if known else None
 
@@ -114,20 +100,18 @@ def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
             if text in valued and at + 1 < len(words) and re.fullmatch(prefix.value, words[at + 1].text):
                 at += 1
             elif text not in flags and not (prefix.joined and re.fullmatch(prefix.joined, text)):
-                return _unknown(words, f"passes `{name}` an option that is not known to be harmless: {text}")
+                return unknown(words, f"passes `{name}` an option that is not known to be harmless: {text}")
         elif wanted and re.fullmatch(wanted[0], text):
             wanted.pop(0)
         else:
             break
         at += 1
     if wanted or at >= len(words):
-        return _unknown(words, f"passes `{name}` nothing that can be analysed")
+        return unknown(words, f"passes `{name}` nothing that can be analysed")
     return Followed(steps=(Step(words=words[at:]),), itself=words[:1] if prefix.writes else ())
 
 
-_NAMELIKE = regex(r"[A-Za-z_./]")
 _XARGS_NUMBER = regex(r"-[nPL]\d+")
-_VARIABLE = regex(r"(?s)([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 
 
 def _follow_env(words: tuple[Word, ...], source: Step | None) -> Followed:
@@ -135,20 +119,20 @@ def _follow_env(words: tuple[Word, ...], source: Step | None) -> Followed:
     for at, word in enumerate(words[1:], start=1):
         if not _is_fixed(word):
             break
-        if found := _VARIABLE.fullmatch(word.text):
+        if found := VARIABLE.fullmatch(word.text):
             assignments.append((found[1], evolve(word, text=found[2])))
         elif word.text.startswith("-"):
-            return _unknown(words, f"passes `env` an option that is not known to be harmless: {word.text}")
+            return unknown(words, f"passes `env` an option that is not known to be harmless: {word.text}")
         else:
             return Followed(steps=(Step(words=words[at:], assignments=tuple(assignments)),))
-    return _unknown(words, "prints every variable of the environment, where secrets may be kept")
+    return unknown(words, "prints every variable of the environment, where secrets may be kept")
 
 
 def _follow_command(words: tuple[Word, ...], source: Step | None) -> Followed:
     if len(words) > 1 and words[1].text in ("-v", "-V"):
         return Followed(itself=words)
     if len(words) < 2 or words[1].text.startswith("-"):
-        return _unknown(words, "uses `command` in a way that is not analysed")
+        return unknown(words, "uses `command` in a way that is not analysed")
     return Followed(steps=(Step(words=words[1:]),))
 
 
@@ -181,11 +165,6 @@ def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
 # find and xargs pass names of files to a command. The names begin with the place where find started, so none
 # is an option; the command must be one of those that only read.
 
-_READERS = frozenset(
-    """cat head tail wc grep egrep fgrep rg ls stat file basename dirname realpath readlink du echo
-    printf test md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum nl od hexdump
-    strings jq diff cmp sed cut sort tac rev column fold""".split()
-)
 # These are harmless whatever words they get.
 _SAYERS = frozenset("echo basename dirname".split())
 _LOOKERS = frozenset("ls stat basename dirname realpath readlink du echo printf test".split())
@@ -215,14 +194,12 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
         inner = words[at + 1 : end]
         # With -execdir the words of the command mean other files in every directory.
         if end == len(words) or not inner or texts[at] != "-exec":
-            return _unknown(
-                words, f"runs a command for each file in a way that is not analysed ({texts[at]})"
-            )
+            return unknown(words, f"runs a command for each file in a way that is not analysed ({texts[at]})")
         before = texts[at - 1]
         alone = before in _ALONE or not before.startswith("-") or before[1:2].isdigit()
         if not alone or any(word.pattern for word in words):
             doubt = "runs a command for each file in a way that is not analysed"
-        if inner[0].text not in _READERS:
+        if inner[0].text not in READERS:
             steps.append(Step(words=inner))
             doubt = doubt or f"runs `{inner[0].text}` for each file that is found"
         else:
@@ -248,11 +225,11 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         elif text in ("-0", "--null", "-0r", "-r0"):
             exact = True
         elif text not in ("-r", "--no-run-if-empty") and not _XARGS_NUMBER.fullmatch(text):
-            return _unknown(words, f"passes `xargs` an option that is not known to be harmless: {text}")
+            return unknown(words, f"passes `xargs` an option that is not known to be harmless: {text}")
         at += 1
     inner = words[at:]
     if not inner:
-        return _unknown(words, "passes `xargs` no command")
+        return unknown(words, "passes `xargs` no command")
     if inner[0].text in _SAYERS:
         return Followed(steps=(Step(words=inner),))
     finding = [word.text for word in source.words] if source else []
@@ -265,9 +242,9 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         doubt = f"runs `{inner[0].text}` on its input, which may be anything"
         if source and source.words and source.words[0].text in ("echo", "printf"):
             return Followed(steps=(Step(words=(*inner, *source.words[1:])),), doubt=doubt)
-        return _unknown(words, doubt)
-    if inner[0].text not in _READERS:
-        return _unknown(words, f"runs `{inner[0].text}` for each file that is found")
+        return unknown(words, doubt)
+    if inner[0].text not in READERS:
+        return unknown(words, f"runs `{inner[0].text}` for each file that is found")
     steps = _on_files((*inner, Word(text="{}")), tuple(finding))
     return Followed(steps=steps)
 
@@ -374,21 +351,8 @@ def _is_fixed(word: Word) -> bool:
     return word.literal and not word.pattern and not word.home
 
 
-def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
-    """Return a doubt, with the commands that these words might run."""
-    if words[0].text in ("eval", "watch", "su", "script", "ssh", "trap"):
-        texts = [word.text for word in words[1:] if word.literal and not word.text.startswith("-")]
-        return Followed(lines=(" ".join(texts),) if texts else (), doubt=doubt)
-    might_run = (
-        at
-        for at in range(1, len(words))
-        if _NAMELIKE.match(words[at].text) and not _VARIABLE.fullmatch(words[at].text)
-    )
-    steps = tuple(Step(words=words[at:]) for at in islice(might_run, 4))
-    return Followed(steps=steps, doubt=doubt)
-
-
 _FOLLOWING: dict[str, Follow] = {
+    **dict.fromkeys(("fd", "fdfind"), follow_fd),
     **dict.fromkeys(_PREFIXES, _follow_prefix),
     **dict.fromkeys(SHELLS, _follow_shell),
     **dict.fromkeys(("env", "/usr/bin/env"), _follow_env),
