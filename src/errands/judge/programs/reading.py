@@ -126,6 +126,8 @@ def _only_names(usage: Usage, workspace: Workspace) -> Reasons:
     """Refuse files, also as sections, and a home directory whose `.manpath` may name programs."""
     words = (*usage.operands, *usage.values("-s", "-S"))
     files = [f"`man` would render the file {word}" for word in words if "/" in word]
+    if any(pager != "cat" for pager in usage.values("-P", "--pager")):
+        return ask("`man`: `-P` names a program to run", "helper")
     return ask_each(files, "option") or objection_to_home("man", workspace)
 
 
@@ -301,9 +303,10 @@ PROGRAMS: dict[str, Entry] = {
         check=_no_charmaps,
     ),
     "man": Program(
-        options="-k --apropos -f --whatis -w --where --path -a --all -s=TEXT -S=TEXT -i -I",
+        options="-k --apropos -f --whatis -w --where --path -a --all -s=TEXT -S=TEXT -i -I -P=TEXT "
+        "--pager=TEXT",
         operands="TEXT...",
-        refused={"-P --pager -H --html": "names a program to run", "-l --local-file": "renders a file"},
+        refused={"-H --html": "names a program to run", "-l --local-file": "renders a file"},
         check=_only_names,
     ),
     "whatis": Program(options="-d -r --regex -w --wildcard -l --long -s=TEXT", operands="TEXT..."),

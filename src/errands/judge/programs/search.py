@@ -61,6 +61,8 @@ _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
 _BOUNDED = re.compile(
     r"\\[swdb](?:[*+?]|\{[\d,]*\})?\??|\\\W|\[[\w .,'\"/-]+\](?:[*+?]\??)?|\.(?:[*+?]\??)?|\w[*+?]\??"
 )
+_CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\([^)]*\)[?*]")
+_WORD = re.compile(r"(?<![A-Za-z_])[A-Za-z_]{4,}(?![A-Za-z_?*{])")
 _DOTALL = re.compile(r"\(\?\w*s")
 _STARTUP = re.compile(
     r"(?:^|/)(?:\.(?:bash|zsh|profile)[\w]*|(?:config|.*env)\.fish|\.?zshenv|bash\.bashrc|profile)$"
@@ -93,11 +95,13 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     chosen = _are_narrow(globs) or is_typed or _are_files(places, workspace)
     is_open = usage.has(*_HIDDEN) or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
+    if hidden and not is_open and _begins_in_code(usage):
+        hidden = ask("may show many lines of every file", "settings")
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     sought = () if chosen else seeks_everywhere(usage, places, workspace)
     shown = about_files(usage, places, workspace) if _are_files(places, workspace) else ()
-    objections = secret or hunts_keys(usage) or hidden or followed or shown
-    return objections or _everything_below(places, workspace) or sought
+    objections = secret or hunts_keys(usage) or followed or shown
+    return objections or (*hidden, *_everything_below(places, workspace)) or sought
 
 
 def about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Reasons:
@@ -187,8 +191,8 @@ def hunts_keys(usage: Usage) -> Reasons:
     return () if _shows_no_lines(usage) else about_keys(_patterns(usage), _dialects(usage))
 
 
-def copies_all(usage: Usage) -> Reasons:
-    """Object to a search that shows nearly every line of what it searches."""
+def copies_all(usage: Usage, *, spanning: bool = True) -> Reasons:
+    """Object to a search that shows nearly every line of what it searches, or spans any number of lines."""
     if _shows_no_lines(usage):
         return ()
     patterns, dialects = _patterns(usage), _dialects(usage)
@@ -197,7 +201,9 @@ def copies_all(usage: Usage) -> Reasons:
     is_multiline = usage.has("-U", "--multiline", "--multiline-dotall")
     probes = (*_PROBES, "\n".join(_PROBES)) if is_multiline else _PROBES
     is_dotall = usage.has("--multiline-dotall")
-    shows_rest = shows_rest or (is_multiline and any(_spans_lines(each, is_dotall) for each in patterns))
+    shows_rest = shows_rest or (
+        spanning and is_multiline and any(_spans_lines(each, is_dotall) for each in patterns)
+    )
     wide = usage.values(*_CONTEXT)
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
     if (
@@ -214,6 +220,14 @@ def _spans_lines(pattern: str, is_dotall: bool) -> bool:
     if is_dotall or _DOTALL.search(pattern):
         return _REPEATS.search(pattern) is not None
     return _REPEATS.search(_BOUNDED.sub("", pattern)) is not None
+
+
+def _begins_in_code(usage: Usage) -> bool:
+    """Return whether a search over several lines has a word that they must have: `struct \\w+ {[^}]*}`."""
+    patterns = _patterns(usage)
+    needed = all(_WORD.search(_CLASS.sub(" ", each)) and "|" not in each for each in patterns)
+    is_hunt = any(seeks_secrets(each, _dialects(usage)) for each in patterns)
+    return needed and not is_hunt and not copies_all(usage, spanning=False)
 
 
 def _shows_no_lines(usage: Usage) -> bool:
