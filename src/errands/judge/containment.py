@@ -12,6 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 
+from errands.judge.lookalikes import only_allows, placed, without_signs
 from errands.judge.programs import FAMILIES, is_secret
 from errands.judge.programs.deleting import deletion_of
 from errands.judge.programs.globs import Glob
@@ -20,9 +21,8 @@ from errands.judge.programs.needs import (
     ALWAYS,
     DOWNLOADERS,
     READING_GIT,
-    TYPICAL,
-    TYPICAL_OWNERS,
     WRITERS,
+    is_typical,
     needs_network,
 )
 from errands.judge.shell.grammar import LONGEST
@@ -47,7 +47,7 @@ _HELPING = frozenset("network script program option waits".split())
 _WORDS = re.compile(
     r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
-    |crontab|eval|exec)(?![\w-])
+    |crontab|eval|exec(?!(?:\s+\d*(?:>>?|<)(?:&\d|&-|\s*[\w.][\w./-]*))*\s*(?:[;\n]|&&|$)))(?![\w-])
     | \b(?:
         (?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urlopen|rm_rf|rm_r|urllib\.request)\b
         | os\.(?:remove|rmdir|unlink|truncate)\b | File\.delete\b | Deno\.remove
@@ -120,7 +120,11 @@ _SHOWING = {
     "clean": re.compile(
         r"(?=.* (?:-[dfqxX]*n[dfnqxX]*|--dry-run)(?: |$))(?: -[dfnqxX]+| --dry-run| [^-]\S*)*$"
     ),
-    "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --(?:format|prefix)=\S*)*$"),
+    "archive": re.compile(r"(?: (?!-)\S*| -[vl0-9]| --list| --(?:format|prefix)=\S*)*$"),
+    "config": re.compile(
+        r"(?: --(?:global|local))? --get-regexp \^?(?:alias|branch|color|core|diff|init|merge|pull)"
+        r"\\?\.[\w.*\\-]*$"
+    ),
     "format-patch": re.compile(r".* --stdout\b"),
     "remote": re.compile(r" show$"),
     "hash-object": re.compile(r"(?!.* -\w*w)"),
@@ -156,6 +160,8 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return False
     if name == "git" and _shows_repository(words, workspace):
         return reads_outside(words, workspace)
+    if name == "ln":
+        words = placed(words, workspace)
     reasons = tuple(reasons)
     if reasons and all(each.kind == "settings" for each in reasons):
         return reads_outside(words, workspace)  # everything but what its files are called is harmless
@@ -164,7 +170,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     for reason in reasons:
         if reason.kind in _BEYOND or (reason.kind == "write" and not _writes_inside(name, words, workspace)):
             return True
-        if reason.undo == "no" and name != "tee":
+        if reason.undo == "no" and name != "tee" and not (name == "chmod" and only_allows(words)):
             return True
     if name in ALWAYS or not name.isascii() or needs_network(name, words[1:]):
         return True
@@ -173,7 +179,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     if name in RUNNING and (inner := run_by(words)) and may_be_too_much(inner, workspace):
         return True
     told = without_pattern(words)[1:]
-    if name in DOWNLOADERS and not _is_typical(words[1:]):
+    if name in DOWNLOADERS and not is_typical(words[1:]):
         return True
     if any(_WORDS.search(word) for word in _code(name, words)):
         return True
@@ -182,7 +188,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     if any(isinstance(word, Glob) and word.startswith("-") and "=" not in word.prefix for word in words):
         return True
     return reads_outside(words, workspace) or any(
-        _names_place(word, workspace)
+        _names_place(without_signs(name, word), workspace)
         for word in without_tests((name, *told))[1:]
         if _SEPARATORS.search(word) and (name not in _SAYING or _SUBSTITUTED.search(word))
     )
@@ -203,7 +209,7 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether an operand of a command names a place that does not exist inside a sandbox."""
     name = posixpath.basename(words[0])
-    rest = without_tests(words)[1:]
+    rest = without_tests(placed(words, workspace) if name == "ln" else words)[1:]
     if name in _SAYING:
         return False
     if words[:2] == ("git", "grep"):
@@ -391,9 +397,3 @@ def _changes_repository(words: tuple[str, ...]) -> bool:
         elif not word.startswith("-"):
             return word not in READING_GIT
     return True
-
-
-def _is_typical(words: tuple[str, ...]) -> bool:
-    """Return whether a program that may download another names a tool that a project usually has."""
-    named = next((word for word in words if not word.startswith("-")), "")
-    return named in TYPICAL or named.rpartition("/")[0] in TYPICAL_OWNERS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from errands.judge.coverage import Coverage
-from errands.judge.moves import distinct, goes_nowhere, leaves_project, staying, without_returns
+from errands.judge.moves import distinct, entered, goes_nowhere, leaves_project, staying, without_returns
 from errands.judge.private import spared
 from errands.judge.programs import reasons_for, reasons_for_pipe, reasons_for_reading
 from errands.judge.programs.testing import is_tester, runs_tests
@@ -156,6 +156,7 @@ class _Case:
             self._coverage.add_line(line.steps, workspace)
             if (back := without_returns(source)) != source:
                 source, line = back, parse(back)
+            workspace = entered(source, workspace)
             self._needs_more = self._needs_more or self._is_too_much(source, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)

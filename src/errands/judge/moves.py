@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from errands.judge.shell.grammar import Step
     from errands.judge.workspace import Workspace
 
+_ENTERING = regex(r"""\s*cd\s+["']?((?:\./)?\w(?:[\w-]|\.(?!\.)|/)*)["']?\s*(?:&&|;|\n)""")
 # A `cd` to a directory below, or up again and nothing else.
 _MOVE = regex(
     r"""(?x)((?:^|[\s;&|({])(?:cd|pushd)\s+)
@@ -48,6 +49,21 @@ def staying(step: Step, places: list[Workspace]) -> list[Workspace]:
     """
     inside = [each for each in places if not leaves_project(step, each)]
     return inside if inside[:1] == places[:1] else places
+
+
+def entered(source: str, workspace: Workspace) -> Workspace:
+    """Return where a line works that begins with a `cd` to a directory below, and is not followed.
+
+    What it calls `..` is in the project then: `cd build && cmake .. && make -j$(nproc)`.
+    """
+    found = _ENTERING.match(source)
+    if found is None:
+        return workspace
+    target = workspace.real(found[1])
+    is_inside = is_within(target, workspace.real(workspace.project))
+    return (
+        workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, found[1]))) if is_inside else workspace
+    )
 
 
 def without_returns(source: str) -> str:

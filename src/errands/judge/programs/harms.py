@@ -114,12 +114,12 @@ FILES = {
     **_each("ed ex vi vim nvim nano emacs pico code", does("opens {} in an editor", "write")),
     **_each(
         "chmod",
-        does("changes the permissions of {} recursively", "write", "no", when="-R --recursive"),
+        does("changes permissions in whole directories: {}", "write", "no", when="-R --recursive"),
         does("changes permissions: {}", "write"),
     ),
     **_each(
         "chown chgrp",
-        does("changes the owner of {} recursively", "write", "no", when="-R --recursive"),
+        does("changes the owner in whole directories: {}", "write", "no", when="-R --recursive"),
         does("changes the owner: {}", "write"),
     ),
     **_each("chattr setfacl setfattr xattr", does("changes attributes of files: {}", "write")),
@@ -264,6 +264,7 @@ PACKAGES = {
     ),
     **_uses("conda mamba micromamba apt", "list info", does("shows what is installed", "script")),
     **_uses("conda mamba micromamba", "run", does("runs a command in an environment: {}", "script")),
+    **_uses("conda mamba micromamba", "activate deactivate", does("switches environments: {}", "script")),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(
         "make gmake ninja just task rake gradle mvn ant bazel cmake meson scons tox nox invoke",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from errands.model.text.regex import regex
+
 # Programs that write files, but only where their operands say.
 WRITERS = frozenset(
     """cp gcp rsync mv gmv mkdir touch ln install tee patch split csplit mkfifo mktemp chmod sed gsed sort tar
@@ -44,10 +46,15 @@ TYPICAL = frozenset(
     node-gyp npm-run-all nps nuxi openapi-typescript pkg-size qunit relay-compiler remark remix run-p run-s
     semver skott sort-package-json source-map-explorer spectral stryker svgo svgr syncpack terser textlint
     tree-sitter ts-prune ts-unused-exports tsc-alias tsd type-coverage unbuild unimported vitepress
-    web-test-runner webpack-bundle-analyzer wtr zx""".split()
+    web-test-runner webpack-bundle-analyzer wtr zx ast-grep backstop bundlewatch cap codeceptjs cucumber-js
+    detox electron-builder ember esbuild-visualizer eslint_d expo import-sort jscodeshift jshint json5
+    lit-analyzer loki metro nightwatch orval prettier-eslint quicktype react-native redocly
+    start-server-and-test stencil tap-dot tap-spec tape testcafe ts-json-schema-generator tslint typescript
+    uvu wdio zora""".split()
 )
 TYPICAL_OWNERS = frozenset(
-    "@11ty @angular @biomejs @nestjs @redocly @vue @tailwindcss @typescript-eslint".split()
+    """@11ty @angular @biomejs @cucumber @eslint @graphql-codegen @nestjs @playwright @redocly @stencil
+    @stryker-mutator @sveltejs @swc @tailwindcss @tanstack @typescript-eslint @vue @wdio""".split()
 )
 READING_GIT = frozenset(
     """annotate blame cat-file check-attr check-ignore check-ref-format cherry count-objects describe diff
@@ -94,7 +101,8 @@ _SUBCOMMANDS = {
     "playwright": "install",
     **dict.fromkeys("cdk cdktf sam serverless sls terragrunt".split(), "deploy destroy delete remove invoke"),
     **dict.fromkeys("lerna nx changeset goreleaser fastlane".split(), "publish release"),
-    **dict.fromkeys("nvm fnm volta asdf mise pyenv rbenv".split(), "install uninstall use plugin prune"),
+    **dict.fromkeys("nvm fnm".split(), "install uninstall ls-remote list-remote"),
+    **dict.fromkeys("volta asdf mise pyenv rbenv".split(), "install uninstall use plugin prune"),
     **dict.fromkeys("conan pod vcpkg luarocks".split(), "install remove upload trunk"),
     **dict.fromkeys("opam cpan cpanm pecl pear".split(), "install remove update upgrade"),
     **dict.fromkeys("flutter dart".split(), "pub upgrade"),
@@ -134,6 +142,8 @@ _DEEP = {
     **dict.fromkeys("python go mvn mvnw gradle gradlew rails".split(), 2),
 }
 _DRY = frozenset(("-n", "--dry-run", "--dry", "--just-print", "--recon"))
+# Of a version with a number, the one that is there is used; `@latest` is looked up.
+_NUMBERED = regex(r"(?<=.)@[\^~]?\d[\w.]*$")
 _FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
 
 
@@ -196,3 +206,22 @@ def _is_dry(name: str, words: tuple[str, ...]) -> bool:
 def _script_needs(script: str) -> bool:
     first, _, rest = script.partition(":")
     return first in _SCRIPTS and not (first in _SERVING and rest.rpartition(":")[2] in _CHECKING)
+
+
+def is_typical(words: tuple[str, ...]) -> bool:
+    """Return whether a program that may download others is told to run a tool that a project usually has."""
+    packages: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in ("-p", "--package"):
+            packages.append(next(rest, ""))
+        elif word.startswith("--package="):
+            packages.append(word.partition("=")[2])
+        elif word in ("-w", "--workspace", "--prefix"):
+            next(rest, None)
+        elif not word.startswith("-"):
+            packages.append(word)
+            break
+    tools = [_NUMBERED.sub("", each) for each in packages]
+    is_known = all(each in TYPICAL or each.rpartition("/")[0] in TYPICAL_OWNERS for each in tools)
+    return bool(tools) and is_known and not needs_network(tools[-1], tuple(rest))

@@ -23,6 +23,13 @@ _REPLACEMENT = regex(
     (?:'s([/|\#,@!%])(?:(?!\2)[^'\n])*\2(?:(?!\2)[^'\n])*\2[gIip0-9]*'
     |"s([/|\#,@!%])(?:(?!\3)[^"$`\\\n])*\3(?:(?!\3)[^"$`\\\n])*\3[gIip0-9]*")"""
 )
+# A filter of jq, whose words are keys (`.key`, `.env`), not files; `env` and modules still count.
+_FILTER = regex(
+    r"""(?x)((?:^|[\s;&|(`])jq(?:\s+(?:-[acCejMnrRsS]+|--(?:raw-output|compact-output|slurp|exit-status
+    |null-input|sort-keys|raw-input|tab|join-output)|--arg(?:json)?\s+\w+\s+[\w."$-]+))*\s+)
+    '(?![^']*(?:\benv\b|\$ENV|\bimport\b|\binclude\b))[^']*'"""
+)
+_LOOKING = regex(r"\benv\b|\$ENV|\bimport\b|\binclude\b")
 # A text that is only printed, and where something else may get it instead.
 _PRINTED = regex(
     r"""(?x)((?:^|[;&\n]|\b(?:do|then|else))\s*echo\s+(?:-[ne]+\s+)?)(?:'[^']*'|"[^"$`\\]*")(?=\s*(?:$|[;\n]|&&|\|\|))"""
@@ -46,13 +53,13 @@ _RUNNING = regex(
 _EXPANDED = regex(r"[`$]")
 # Which tests are run, behind an option and as a word of a command that runs tests.
 _TESTER = r"(?:pytest|unittest|jest|vitest|mocha|playwright|phpunit|pest|rspec|ctest|test(?:[:_-]\w+)*)"
-_CHOOSING = regex(r"-[kgteR]|--?run|--?grep|--filter|--tests|--only|--testNamePattern")
+_CHOOSING = regex(r"-[kgteR]|--tag|--?run|--?grep|--filter|--tests|--only|--testNamePattern")
 _CHOSEN = regex(
     rf"""(?x)((?:^|[\s;&|(`/]){_TESTER}\s(?:[^\n;&|`$()]*?\s)?
     (?:{_CHOOSING.pattern})[\s=])
-    (?:'[^']*'|"[^"$`\\]*"|\w+(?=\s|$))"""
+    (?:'[^']*'|"[^"$`\\]*"|~?\w+(?=\s|$))"""
 )
-_TEST = regex(r"\w[\w .:|&()!^$*\[\]-]*")
+_TEST = regex(r"~?\w[\w .:|&()!^$*\[\]-]*")
 _TESTERS = regex(rf"(?:.*/)?{_TESTER}")
 _ARGUMENTS = r"\b(?:2>&1|[^\n;&|`$()])*"
 # Commands that run nothing of what was written; with any other, the text counts.
@@ -102,6 +109,8 @@ def without_payload(source: str) -> str:
         rest = _PRINTED.sub(r"\1", rest)
     if any(name in rest for name in _SEARCHERS):
         rest = _SEARCH.sub(r"\1", rest)
+    if "jq" in rest:
+        rest = _FILTER.sub(r"\1", rest)
     if "sed" in rest:
         rest = _REPLACEMENT.sub(r"\1", rest)
     return _CHOSEN.sub(r"\1", rest)
@@ -116,6 +125,8 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a command without the pattern that it searches for, or what sed replaces."""
     if words[0] in ("sed", "gsed"):
         return _without_scripts(words)
+    if words[0] == "jq":
+        return _without_filter(words)
     if words[0] == "echo":  # the whole line says whether anything else gets what it prints
         return ("echo", *(word for word in words[1:] if _EXPANDED.search(word)))
     first = 2 if words[:2] == ("git", "grep") else 1 if words[0] in _SEARCHING else 0
@@ -140,6 +151,15 @@ def without_chosen(words: tuple[str, ...]) -> tuple[str, ...]:
         return words
     after = zip(("", *words), words, strict=False)
     return tuple(each for name, each in after if not (_CHOOSING.fullmatch(name) and _TEST.fullmatch(each)))
+
+
+def _without_filter(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the filter of jq where only plain options are before it."""
+    at = next((at for at in range(1, len(words)) if not words[at].startswith("-")), len(words))
+    is_plain = at < len(words) and not any(
+        "f" in word or "L" in word or "arg" in word for word in words[1:at]
+    )
+    return words[:at] + words[at + 1 :] if is_plain and not _LOOKING.search(words[at]) else words
 
 
 def _without_scripts(words: tuple[str, ...]) -> tuple[str, ...]:
