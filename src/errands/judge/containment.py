@@ -238,7 +238,8 @@ def reaches_out(word: str, workspace: Workspace) -> bool:
     home = f"{workspace.home}/"
     if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
         return False
-    if "://" in word or _HOMES.match(path):
+    is_local = _LOCAL.fullmatch(word.partition("=")[2] if word.startswith("--") else word)
+    if ("://" in word and not is_local) or _HOMES.match(path):
         return True
     if path.startswith("-"):
         return False

@@ -104,6 +104,7 @@ the private key of an rsa, ec or openssh key pair|a live test of access to an ac
 user_id base_url api_base is_live_x x_test_y a_path_b task_id apk_path work_dir npm_config_x|base secret url
 task-list disk-usage project api msg.x high through the shelf_x hf_home postgres mysql mongodb redis|parsec_x
 pypi-x db aws client key value pairs token password authorization accountKey sharedAccessKey dapi
+v1.2.3|v20.11.0|v0.1
 """.replace("\n", "|")
     .strip("|")
     .split("|")
