@@ -45,11 +45,14 @@ def test_lines_that_the_judge_was_not_made_with_ask_as_rarely() -> None:
     asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
 
     assert len(set(day) - known) == len(day) >= 300
-    assert len(asking) <= 0.07 * len(day), asking
+    assert len(asking) <= MOST_QUESTIONS * len(day), asking
 
 
 def test_what_developers_type_in_any_language_asks_as_rarely() -> None:
-    """Among them are 30 that talk to Docker, a cluster or a code host, and some that need a person."""
+    """Among them are 30 that talk to Docker, a cluster or a code host, and some that need a person.
+
+    More than elsewhere ask, and rightly: those, packages, other repositories, secrets and deletion.
+    """
     day = lines("third_day.jsonl")
     known = {*lines("agent_day.jsonl"), *lines("second_day.jsonl")}
     asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]

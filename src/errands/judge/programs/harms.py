@@ -67,7 +67,7 @@ def _operands(words: tuple[str, ...]) -> list[str]:
 
 
 def does(
-    text: str, kind: str, undo: Undo = "unknown", *, when: str = "", nothing: str = "nothing named"
+    text: str, kind: str, undo: Undo = "unknown", *, when: str = "", nothing: str = "what it takes by default"
 ) -> Harm:
     return Harm(text=text, kind=kind, undo=undo, when=when, nothing=nothing)
 
