@@ -41,7 +41,7 @@ def measure(scale: Scale) -> list[Table]:
         figures = [
             *asyncio.run(_beside_peers(server, samples, jobs, backlog, scale.rounds)),
             *asyncio.run(_alone(server, samples, jobs, backlog)),
-            _commands(server, scale.tasks, scale.rounds),
+            _commands(server, jobs, scale.rounds),
             *_output(server, samples),
         ]
     return [
@@ -130,6 +130,7 @@ def _commands(server: Server, count: int, rounds: int) -> Figure:
         value=rate(median(ours)),
         beside=f"{rate(median(theirs))} procrastinate, whose workers start `true`",
         ratio=median(ours) / median(theirs),
+        bar=Bar(limit=1.0),
     )
 
 

@@ -216,6 +216,8 @@ class StoreContract:
             store.note_start(first.id, pid=42)
         [(task, run)], damaged = store.running()
         assert (task.id, run.pid, damaged) == ("a-222222", 42, [])
+        assert store.running(["a-222222", "b-222222", "no-222222"]) == ([(task, run)], [])
+        assert store.running(["b-222222"]) == store.running([]) == ([], [])
         assert store.run(second.id).pid is None, "a run that has not started has no process"
 
     def test_a_task_is_found_by_its_key(self, store: Store) -> None:

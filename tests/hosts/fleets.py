@@ -45,7 +45,7 @@ def placed(
         lane=lane,
         priority=priority,
         policy=policy,
-        body={"command": ["true"]} if body is None else body,
+        body={"commands": [["true"]]} if body is None else body,
         had_host=had_host,
     )
 
@@ -156,10 +156,10 @@ class Host:
         )
         return Taken(**found[0]) if found else None
 
-    async def take_next(self, *, known: Sequence[int] = ()) -> list[Taken]:
-        """Take all that there is room for, in one turn."""
+    async def take_next(self, *, known: Sequence[int] = (), ahead: int = 0) -> list[Taken]:
+        """Take all that there is room for, in one turn, and so many ahead."""
         found = await self.fleet._connections.rows(
-            TURN, self.id, self.epoch, [], [], Jsonb([]), True, list(known)
+            TURN, self.id, self.epoch, [], [], Jsonb([]), True, list(known), ahead
         )
         return [Taken(**dict(zip(FIELDS, row[1:], strict=True))) for row in found]
 
@@ -174,6 +174,9 @@ class Host:
         return await self.fleet.lose(
             number, attempt=attempt, host=self.id, epoch=self.epoch, why="its fuse burned"
         )
+
+    async def give_back(self, number: int, attempt: int = 1) -> bool:
+        return await self.fleet.give_back(number, attempt=attempt, host=self.id, epoch=self.epoch)
 
     async def report(self, number: int, attempt: int = 1, **view: Any) -> bool:
         return await self.fleet.report(number, attempt=attempt, host=self.id, epoch=self.epoch, view=view)

@@ -14,6 +14,7 @@ import pytest
 from errands.hosts import connections
 from errands.hosts.fleet import PostgresFleet
 from errands.model.errors import FleetUnreachable
+from errands.model.record import evolve
 from tests.hosts.fleets import HOME, Fleet, Host, placed
 from tests.postgres import DURABLE, Server, running
 
@@ -339,3 +340,26 @@ async def test_a_call_whose_connection_breaks_while_it_is_cancelled_is_not_made_
     await asyncio.wait({call}, timeout=60)
     assert call.cancelled()
     await calls.close()
+
+
+async def test_after_a_failover_only_the_host_that_says_so_has_what_was_taken_ahead(
+    fleet: Fleet, server: Server
+) -> None:
+    """The server may have lost that it was given back, and that another host took it."""
+    one, two = await fleet.host("one", slots=1), await fleet.host("two", slots=0)
+    has = await holding(fleet, one)
+    mine = await fleet.fleet.offer(placed("mine"))
+    yours = await fleet.fleet.offer(placed("yours"))
+    taken = {each.number: each for each in await one.take_next(known=[has], ahead=2)}
+    assert [*taken] == [mine, yours]
+    await asyncio.to_thread(server.fork_history)
+
+    assert await one.renew()
+    assert [each.number for each in await one.fleet.held(one.id, one.epoch)] == [has]
+    assert await one.fleet.affirm(one.id, one.epoch, [taken[mine]]) == []
+    later = evolve(taken[yours], attempt=2, ahead=False)
+    assert await two.fleet.affirm(two.id, two.epoch, [later]) == []
+
+    assert await one.finish(mine)
+    assert await two.finish(yours, 2)
+    assert fleet.lanes_are_right()

@@ -21,7 +21,9 @@ LEASE, SLACK, QUIET, STEADY = 30.0, 10.0, 40.0, 30.0
 FUSE = 18.0 + 5.0  # seconds after its last renewal in which a host has ended all runs of the fleet by itself
 NAMES = ("one", "two", "three")
 WIDTH = 2
-ACTS = ["offer", *["take"] * 3, "next", *["finish"] * 2, "wrong", "renew", "reap", "cancel", "pause"]
+SLOTS = 1
+ACTS = [*["offer"] * 3, *["take"] * 3, "next", *["ahead", "give back"] * 3, *["finish"] * 2]
+ACTS += ["wrong", "renew", "reap", "cancel", "pause"]
 
 
 @dataclass(eq=False)
@@ -33,7 +35,11 @@ class Process:
     answered: float
     since: float
     refused: bool = False
+    tried: float = (
+        0.0  # when it last asked for its lease: the fleet may have answered, and nobody read it yet
+    )
     holds: dict[int, int] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)  # what it took ahead, and has not begun
 
 
 @dataclass
@@ -45,6 +51,7 @@ class World:
     offered: list[int] = field(default_factory=list)
     policies: dict[int, str] = field(default_factory=dict)
     attempts: dict[int, tuple[int, str, int]] = field(default_factory=dict)
+    returned: dict[int, int] = field(default_factory=dict)
     ends: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     quiet_until: float = 0.0
     settling_until: float = 0.0
@@ -95,8 +102,8 @@ class World:
         fleet = PostgresFleet(self.fleet.url)
         self.fleet.others.append(fleet)
         before = self.now
-        lease = await fleet.join(facts(name, slots=3))
-        process = Process(Host(fleet, facts(name, slots=3), lease.epoch), before, self.now, before)
+        lease = await fleet.join(facts(name, slots=SLOTS))
+        process = Process(Host(fleet, facts(name, slots=SLOTS), lease.epoch), before, self.now, before)
         for old in self.of(name):
             assert lease.epoch >= old.host.epoch, "an epoch went back"
             if old.host.epoch == lease.epoch:  # a home has one host process: the one before is dead
@@ -154,6 +161,11 @@ class World:
                 await self.take(process, number)
             case "next":
                 await self.take_next(process)
+            case "ahead":
+                await self.take_next(process, ahead=self.random.randint(1, 4))
+            case "give back" if process.waiting & process.holds.keys():
+                number = self.random.choice(sorted(process.waiting & process.holds.keys()))
+                await self.give_back(process, number, process.holds[number])
             case "finish" if process.holds:
                 number = self.random.choice(list(process.holds))
                 await self.finish(process, number, process.holds[number])
@@ -184,9 +196,9 @@ class World:
         if taken is not None:
             self.has_taken(process, taken, before, renewed)
 
-    async def take_next(self, process: Process) -> None:
+    async def take_next(self, process: Process, *, ahead: int = 0) -> None:
         before, renewed = self.now, process.answered
-        for taken in await process.host.take_next(known=list(process.holds)):
+        for taken in await process.host.take_next(known=list(process.holds), ahead=ahead):
             if taken.number not in process.holds:
                 self.has_taken(process, taken, before, renewed)
 
@@ -195,13 +207,23 @@ class World:
         known = self.attempts.get(number, (0, "", 0))
         assert (taken.attempt, name, epoch) == known or taken.attempt > known[0], "an attempt was given twice"
         assert (taken.attempt, name, epoch) == known or before >= self.settling_until, "taken while settling"
-        assert before - renewed <= LEASE, "a run was taken without a lease"
+        assert before - max(renewed, process.tried) <= LEASE, "a run was taken without a lease"
         assert all(other.host.epoch <= epoch for other in self.of(name)), "a run was taken under an old epoch"
-        assert taken.attempt == 1 or self.policies[number] == "again", "a run ran twice against its policy"
+        has_begun = taken.attempt - 1 > self.returned.get(number, 0)
+        assert not has_begun or self.policies[number] == "again", "a run ran twice against its policy"
         self.attempts[number] = (taken.attempt, name, epoch)
+        if taken.ahead:
+            process.waiting.add(number)
         process.holds[number] = taken.attempt
 
+    async def give_back(self, process: Process, number: int, attempt: int) -> None:
+        process.holds.pop(number)  # whatever comes of it, it does not begin
+        process.waiting.discard(number)
+        if await self.said(process.host.give_back(number, attempt)):
+            self.returned[number] = self.returned.get(number, 0) + 1
+
     async def finish(self, process: Process, number: int, attempt: int) -> None:
+        process.waiting.discard(number)
         outcome = {"exit": 0, "by": f"{process.host.facts.name} {process.host.epoch} {attempt}"}
         accepted = await self.said(process.host.finish(number, attempt, **outcome))
         if accepted is None:
@@ -222,7 +244,7 @@ class World:
             return None
 
     async def renew(self, process: Process) -> None:
-        before = self.now
+        before = process.tried = self.now
         orders = await process.host.renew()
         if orders is None:
             process.refused = True

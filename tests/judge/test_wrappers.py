@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from errands.judge.judge import judge
+from errands.judge.shell.followed import Followed
 from errands.judge.shell.grammar import LONGEST, Step, parse
-from errands.judge.shell.wrappers import Followed, follow
+from errands.judge.shell.wrappers import follow
 from tests.judge.fake_workspace import FakeWorkspace
 
 pytestmark = [pytest.mark.spec("A3")]

@@ -260,6 +260,11 @@ class Engine(EngineCore):
         if any(view.latest.state == "running" for view in views):  # only the daemon carries out requests
             self.ensure_daemon()
 
+    def retract(self, task_id: str) -> bool:
+        from errands.engine.removal import retract
+
+        return retract(self, task_id)
+
     def clear(self, task_ids: Iterable[str]) -> list[str]:
         from errands.engine.removal import clear
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from errands.model.errors import StillLive
+from errands.model.errors import NotFound, StillLive
 from errands.ports.rundir import remove_tree
 
 TYPE_CHECKING = False
@@ -12,6 +12,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from errands.engine.core import EngineCore
+
+
+def retract(core: EngineCore, task_id: str) -> bool:
+    """Remove a task that has not begun, as if it had never been submitted; return False if it has begun."""
+    now = core.clock.now()
+    with core.store:
+        try:
+            view = core.store.view(task_id)
+        except NotFound:
+            return False
+        run = view.latest
+        if view.state != "pending" or not core.store.cancel_pending(run.id, by="its caller", now=now):
+            return False
+        core.store.remove([task_id], now=now)
+    core.bell.announce([task_id])
+    remove_tree(core.home.run(run.id))
+    return True
 
 
 def clear(core: EngineCore, task_ids: Iterable[str]) -> list[str]:

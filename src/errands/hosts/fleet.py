@@ -242,6 +242,12 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
         self._turns.forget(number)
         return accepted
 
+    async def give_back(self, number: int, *, attempt: int, host: str, epoch: int) -> bool:
+        sql = "select fleet.give_back(%s, %s, %s, %s)"
+        accepted = _accepted(await self._connections.one(sql, number, attempt, host, epoch))
+        self._turns.forget(number)
+        return accepted
+
     async def changes(self, *, home: str) -> AsyncGenerator[None]:
         woken = asyncio.Event()
         woken.set()

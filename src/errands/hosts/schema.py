@@ -14,7 +14,7 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 6
+VERSION = 7
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
@@ -75,6 +75,10 @@ _UPGRADES: dict[int, str] = {
     drop index if exists fleet.runs_by_key;
     alter table fleet.runs drop constraint if exists runs_home_key_key,
         drop constraint if exists runs_key_home_key, add unique (key, home);
+    """,
+    7: """
+    alter table fleet.runs add ahead boolean not null default false, add returned integer not null default 0;
+    drop function if exists fleet.turn, fleet.take_queued;
     """,
 }
 _LOCK = 7203331

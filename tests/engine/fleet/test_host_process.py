@@ -65,7 +65,7 @@ async def test_a_run_that_comes_after_the_fuse_burned_starts_when_the_lease_is_k
             engine.engine, fleet, ME, HOST,
             mirrors=Mirror, has_ended=has_ended, exit_facts=exit_facts, send_input=send_numbered,
         )  # fmt: skip
-        host = Host(engine, fleet, 1, tmp_path)
+        host = Host(engine, fleet, 1, tmp_path, database)
         working = asyncio.create_task(process.run())
         try:
             await until(lambda: read_fuse(engine.engine.home.fuse))

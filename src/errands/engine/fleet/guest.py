@@ -52,7 +52,8 @@ class Guest:
         self.task_id = ""
         self.sent = 0
         self._marks: Marks | None = None  # of the files that grow with what it prints
-        self.reported: dict[str, object] = {}  # what its home knows about it
+        # What its home knows about it: of one that came ahead not even that it is here.
+        self.reported: dict[str, object] = {"ahead": True} if taken.ahead else {}
         self.pause: bool | None = None  # what its home wants
         self.view: View | None = None  # as of the last look
         self.taken_inputs = 0
@@ -61,6 +62,17 @@ class Guest:
         self.sent_steps = 0
         self.steps: list[Step] | None = None  # what the agent did on hosts that were lost
         self.outcome: dict[str, object] | None = None
+        self.is_given_back = False  # unless the fleet does not know it yet
+
+    @property
+    def waits(self) -> bool:
+        """Whether it came ahead, and has not begun as far as is known."""
+        return self.taken.ahead and (self.view is None or self.view.state == "pending")
+
+    @property
+    def is_unstarted(self) -> bool:
+        """Whether it has no task here, and should have one."""
+        return not self.task_id and self.outcome is None and not self.is_given_back
 
     @property
     def is_agent(self) -> bool:

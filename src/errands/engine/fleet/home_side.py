@@ -18,7 +18,7 @@ from errands.engine.log_header import log_header
 from errands.engine.triggers.event_payload import packed, prompt_with_event
 from errands.model.action import Prompt
 from errands.model.agent.session import remote_place
-from errands.model.errors import NotFound, StoreUnreadable
+from errands.model.errors import NotFound
 from errands.model.run import task_of
 from errands.ports import rundir
 from errands.ports.fleet.placement import Places
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 
 LOST_HOST = "its host was lost"  # the event of a run that another host starts over
+READ_AT_ONCE = 500  # runs of this home that are read in one query
 AT_ONCE = 32  # runs that are offered in one call, or recorded before the daemon looks at them
 OFFERING = 1.0  # seconds in which runs are offered before everything else has its turn
 SHORT = 0.2  # seconds after which the output of a run is followed
@@ -147,16 +148,17 @@ class HomeSide:
     def _running(self) -> dict[str, tuple[Task, Run]]:
         """Return what is placed; of what is known already, only a request to stop it is news."""
         store, known = self._engine.store, self._known
-        self._known = {}
-        for run_id, attempt in store.running_attempts(placed=True).items():
-            key = f"{run_id}:{attempt}"
-            try:
-                self._known[key] = known.get(key) or (store.task(task_of(run_id)[0]), store.run(run_id))
-            except (NotFound, StoreUnreadable):
-                continue  # as for the daemon, it is not there
+        attempts = store.running_attempts(placed=True)
+        new = [task_of(each)[0] for each, attempt in attempts.items() if f"{each}:{attempt}" not in known]
+        found = dict(known)
+        for at in range(0, len(new), READ_AT_ONCE):
+            # For a damaged one it is as for the daemon: it is not there.
+            found |= {key_of(run): (task, run) for task, run in store.running(new[at : at + READ_AT_ONCE])[0]}
+        keys = [f"{run_id}:{attempt}" for run_id, attempt in attempts.items()]
+        self._known = {key: found[key] for key in keys if key in found}
         for run in store.stopping():
-            if (found := self._known.get(key_of(run))) is not None:
-                self._known[key_of(run)] = (found[0], run)
+            if (before := self._known.get(key_of(run))) is not None:
+                self._known[key_of(run)] = (before[0], run)
         for key in known.keys() - self._known.keys():
             self._places.forget(self._engine.home.run(known[key][1].id))
         return self._known

@@ -35,7 +35,7 @@ BURNS = 0.6  # of the lease: when the fuse burns; the grace of the shims and a m
 AGAIN = 1.0  # seconds until something that failed is tried again
 POLL = 1.0  # seconds between two checks without a ring
 CLOSED_WITHIN = 3.0  # seconds for saying goodbye to the database
-REST = 2.0  # how much longer than a turn of the home side is the rest after it, in which more comes together
+REST = 2.0  # how much longer than a turn of either side is the rest after it, in which more comes together
 LONGEST_REST = 0.05  # seconds
 _LOG = logging.getLogger("errands.host")
 
@@ -82,7 +82,7 @@ class HostProcess:
             for work in (
                 self._keep_lease(lease),
                 self._repeat(self._home_side.work, home, lambda: min(self._home_side.rest, POLL), REST),
-                self._repeat(self._host_side.work, host, lambda: self._host_side.rest),
+                self._repeat(self._host_side.work, host, lambda: self._host_side.rest, REST),
                 self._repeat(self._notice_side.work, notices, lambda: notice_side.LOOK),
                 self._repeat(self._awaited.work, awaited, lambda: awaited_tasks.LOOK),
                 *([self._take_runs()] if self._facts.slots else []),

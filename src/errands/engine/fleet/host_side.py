@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
 BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
 SHORT = 0.1  # seconds after which a home is told that a run of it goes on
+LATE = 0.3  # seconds after which a run that came ahead and still waits is given back
 STREAM = 0.3  # seconds between two checks of the output of runs
 POLL = 1.0  # seconds between two checks while there are none
 GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
@@ -84,6 +85,9 @@ class HostSide:
     def _is_young(self, guest: Guest) -> bool:
         return self._engine.clock.monotonic() < guest.since + SHORT
 
+    def _is_late(self, guest: Guest) -> bool:
+        return guest.waits and self._engine.clock.monotonic() > guest.since + LATE
+
     async def find_again(self) -> None:
         """Take up the runs that this host had when its last host process ended, or lost touch."""
         known = {each.number: each for each in await self._fleet.held(self._host, self.epoch)}
@@ -101,9 +105,8 @@ class HostSide:
 
     async def affirm(self) -> None:
         """Say what this host has, because the fleet may have lost its last commits."""
-        refused = await self._fleet.affirm(
-            self._host, self.epoch, [each.taken for each in self._guests.values()]
-        )
+        mine = [each.taken for each in self._guests.values() if not each.is_given_back]
+        refused = await self._fleet.affirm(self._host, self.epoch, mine)
         for number in refused:
             if (guest := self._guests.get(number)) is not None:
                 self._cancel(guest.task_id, GIVEN_UP)
@@ -145,7 +148,8 @@ class HostSide:
         """Send what runs printed, and report those that ended."""
         if not self._guests:
             return
-        unstarted = [each for each in self._guests.values() if not each.task_id and each.outcome is None]
+        await self._give_back_late_ones()
+        unstarted = [each for each in self._guests.values() if each.is_unstarted]
         for guest in unstarted:
             if guest.needs_steps:
                 guest.steps = await self._fleet.steps(guest.number)
@@ -168,9 +172,13 @@ class HostSide:
         """Look at runs, and send what they printed; of those that have ended, all of it."""
         while guests:
             pieces: list[Piece] = []
+            one_waits = False
             for guest in guests:
-                if guest.outcome is None:
+                # Those that came ahead begin in the order in which they came, unless someone moved them.
+                behind_another = one_waits and guest.waits and not self._is_late(guest)
+                if guest.outcome is None and not behind_another:
                     self._look_at(guest, pieces)
+                    one_waits = one_waits or guest.waits
             if not pieces:
                 return
             await self._fleet.store_output(pieces, host=self._host, epoch=self.epoch)
@@ -190,7 +198,7 @@ class HostSide:
             view = guest.view
             if guest.is_agent or view is None or guest.outcome is not None or view.state == "proposed":
                 continue
-            if self._is_young(guest):
+            if guest.waits or self._is_young(guest):
                 continue
             facts = agent_report.live_facts(self._engine, view)
             if guest.body["consent"] == "none":
@@ -202,6 +210,21 @@ class HostSide:
             await self._fleet.report_all(views, host=self._host, epoch=self.epoch)
             for guest, facts in news.items():
                 guest.reported = facts
+
+    async def _give_back_late_ones(self) -> None:
+        """Let other hosts have what came ahead and waits for longer than it should."""
+        for guest in filter(self._is_late, [*self._guests.values()]):
+            # From here on it must not begin here, whatever becomes of this process: not even by its note.
+            if not guest.is_given_back:
+                if guest.task_id and not self._engine.retract(guest.task_id):
+                    continue
+                guest.is_given_back = True
+                guest.task_id = ""
+                self._notes.forget(guest.number)
+            await self._fleet.give_back(
+                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch
+            )
+            self._drop(guest)
 
     async def _apply_answers(self) -> None:
         for reply in await self._fleet.agent_answers(self._host, self.epoch):
@@ -281,11 +304,16 @@ class HostSide:
 
     def _look_at(self, guest: Guest, pieces: list[Piece]) -> None:
         if not self._is_running(guest):
+            waited = guest.waits
             try:
                 guest.view = self._engine.store.view(guest.task_id)
             except NotFound:
                 guest.outcome = {"lost": "its task was removed on the host that ran it"}
                 return
+            if guest.waits:
+                return
+            if waited:
+                guest.since = self._engine.clock.monotonic()
         view = guest.view
         assert view is not None
         if view.state == "proposed":

@@ -367,7 +367,8 @@ class Submitter:
         return without_evidence(task)
 
     def _channels(self, draft: Draft, environ: Mapping[str, str], owner: str) -> tuple[Address, ...]:
-        if draft.channels is None and "ERRANDS_CHANNEL" not in environ and not self._config.notices.channels:
+        inferred = "ERRANDS_CHANNEL" in environ or bool(self._config.notices.channels)
+        if not draft.channels and (draft.channels is not None or not inferred):
             return ()
         from errands.engine.notices.addresses import addresses
 

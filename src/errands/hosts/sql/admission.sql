@@ -11,14 +11,18 @@ create or replace function fleet.enter() returns void language sql as $$
 $$;
 
 -- Withdraw what no host has, because the server may have lost that it was taken, and even that it ended: no host takes
--- it before its home has said that it still wants it.
+-- it before its home has said that it still wants it. What was taken ahead may have been given back, and another host
+-- may have it: the one that has it says so.
 create or replace function fleet.doubt() returns void language plpgsql as $$
 begin
     perform procrastinate_cancel_job_v1(job, false, true) from fleet.runs where state = 'offered' and job is not null;
     update fleet.lanes l set used = used - (
-        select count(*) from fleet.runs r where r.lane = l.name and r.state = 'offered'
+        select count(*) from fleet.runs r
+        where r.lane = l.name and (r.state = 'offered' or (r.state = 'taken' and r.ahead and not r.paused))
     );
     update fleet.runs set state = 'doubted', job = null where state in ('queued', 'offered');
+    perform fleet.keep_back(r) from fleet.runs r where r.state = 'taken' and r.ahead and r.paused;
+    update fleet.runs set state = 'doubted', attempt = attempt - 1 where state = 'taken' and ahead;
 end
 $$;
 

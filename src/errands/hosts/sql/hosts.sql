@@ -184,7 +184,11 @@ create or replace function fleet.list_hosts() returns table (
     id text, name text, labels text[], state text, slots integer, running integer, seen float8, version text, epoch bigint
 ) language sql stable as $$
     select id, name, labels, state, slots,
-        (select count(*)::integer from fleet.runs r where r.host = h.id and r.state = 'taken' and not r.paused),
+        (
+            -- What it took ahead may have begun, in the slots that are left.
+            select greatest(count(*) filter (where not r.ahead), least(count(*), h.slots))::integer
+            from fleet.runs r where r.host = h.id and r.state = 'taken' and not r.paused
+        ),
         greatest(extract(epoch from clock_timestamp() - renewed), 0)::float8, version, epoch
     from fleet.hosts h order by state = 'gone', name, id
 $$;

@@ -3,7 +3,7 @@
 -- Whether another host may begin a run that was lost. A run that was lost three times may be what kills its hosts.
 -- An agent continues from its last step that the fleet has, if there is another host for it.
 create or replace function fleet.may_run_again(r fleet.runs) returns boolean language sql stable as $$
-    select r.stop_grace is null and r.attempt < 3 and (
+    select r.stop_grace is null and r.attempt - r.returned < 3 and (
         r.policy = 'again'
         or (
             r.policy = 'steps' and exists (select from fleet.agent_steps s where s.number = r.number)
@@ -16,7 +16,7 @@ create or replace function fleet.may_run_again(r fleet.runs) returns boolean lan
     )
 $$;
 
--- Give a lost run to another host; if it is paused, not before it continues.
+-- Give a run to another host; if it is paused, not before it continues.
 create or replace function fleet.queue_again(r fleet.runs) returns void language plpgsql as $$
 begin
     update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
@@ -52,6 +52,35 @@ begin
             end if;
             perform fleet.wake(r.home);
         end if;
+    end if;
+    if answer = 'yes' then
+        perform fleet.admit();
+    end if;
+    return answer;
+end
+$$;
+
+-- Have a run again that a host took ahead and has not begun, and never will under this attempt.
+create or replace function fleet.give_back(its_number bigint, its_attempt integer, its_host text, its_epoch bigint)
+returns text language plpgsql as $$
+declare
+    r fleet.runs;
+    answer text;
+begin
+    perform fleet.enter();
+    perform 1 from fleet.hosts where id = its_host for key share;
+    select * into r from fleet.runs where number = its_number for update;
+    answer := fleet.has(r, its_attempt, its_host, its_epoch);
+    if answer = 'yes' and r.stop_grace is not null then
+        perform fleet.end_run(r, '{"stop": "cancel"}');
+    elsif answer = 'yes' then
+        perform fleet.queue_again(r);
+        update fleet.runs set returned = returned + 1 where number = r.number;
+        if not r.paused then
+            perform fleet.leave_lane(r.lane);
+        end if;
+        -- Hosts that are not idle take what is queued, and have to look again.
+        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(r.selector), '');
     end if;
     if answer = 'yes' then
         perform fleet.admit();

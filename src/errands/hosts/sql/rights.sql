@@ -20,7 +20,7 @@ begin
         -- Not those inside: they have the rights of their caller, and it would cost time at each call.
         if f.name = any (array[
             'version', 'join', 'renew', 'drain', 'leave', 'reap', 'list_hosts', 'set_lane', 'offer', 'offer_all', 'cancel', 'turn',
-            'report', 'lose', 'held', 'affirm', 'results', 'acknowledge', 'find', 'placed', 'keep_output', 'output',
+            'report', 'lose', 'give_back', 'held', 'affirm', 'results', 'acknowledge', 'find', 'placed', 'keep_output', 'output',
             'outputs', 'follow', 'keep_events', 'list_events', 'answer_agent', 'list_answers', 'keep_steps', 'list_steps',
             'list_lanes', 'request', 'requests_of', 'reply', 'reply_to', 'unreported', 'claim_notices', 'queued_notice',
             'post', 'letters_of', 'take_letters', 'send', 'list_inputs', 'answer_input', 'input_replies', 'pause'

@@ -111,7 +111,8 @@ begin
     then
         return;
     end if;
-    update fleet.runs set state = 'taken', attempt = attempt + 1, host = its_host, epoch = its_epoch, job = null
+    update fleet.runs set
+        state = 'taken', attempt = attempt + 1, host = its_host, epoch = its_epoch, job = null, ahead = false
     where number = its_number returning * into r;
     perform fleet.wake(r.home);
     return next r;
@@ -139,7 +140,7 @@ begin
     select * into r from fleet.runs where number = its_number for update;
     answer := fleet.has(r, its_attempt, its_host, its_epoch);
     if answer = 'yes' then
-        update fleet.runs set view = new_view where number = its_number;
+        update fleet.runs set view = new_view, ahead = false where number = its_number;
         perform fleet.wake(r.home);
     end if;
     return answer;
@@ -222,7 +223,8 @@ begin
             elsif not r.paused then
                 perform fleet.count_in_lane(r.lane);
             end if;
-            update fleet.runs set state = 'taken', attempt = its_attempt, host = its_host, epoch = its_epoch, job = null
+            update fleet.runs set
+                state = 'taken', attempt = its_attempt, host = its_host, epoch = its_epoch, job = null, ahead = false
             where number = its_number;
             perform fleet.wake(r.home);
         else
@@ -235,12 +237,13 @@ $$;
 -- What homes see of runs.
 create or replace view fleet.placements as
     select r.number, r.place, r.home, r.key, r.task, r.state, r.attempt, coalesce(h.name, '') as host, r.selector,
-        r.lane, r.view, r.outcome, r.acked
+        r.lane, r.view, r.outcome, r.acked, r.ahead
     from fleet.runs r
     left join fleet.hosts h on h.id = r.host;
 
 create or replace function fleet.results(its_home text) returns setof fleet.placements language sql stable as $$
     select * from fleet.placements where home = its_home and state in ('taken', 'ended', 'doubted') and not acked
+        and not (state = 'taken' and ahead) -- it is about to begin, or comes back
     order by place
 $$;
 

@@ -24,8 +24,11 @@ begin
 end
 $$;
 
--- Take what is queued and has room in its lane, at most so many, for a host that may take runs.
-create or replace function fleet.take_queued(h fleet.hosts, most integer) returns setof fleet.runs language plpgsql as $$
+-- Take what is queued and has room in its lane, at most so many, for a host that may take runs. What is taken ahead waits
+-- there for a slot, so it keeps no room in a lane with a limit, and overtakes nothing: not what is offered, not what is
+-- first and in such a lane, and no agent, which would not wait, because its host has another lane for agents.
+create or replace function fleet.take_queued(h fleet.hosts, most integer, is_ahead boolean)
+returns setof fleet.runs language plpgsql as $$
 declare
     selectors text[] := array(select distinct unnest(fleet.selectors_of(h)));
     lanes text[];
@@ -34,7 +37,9 @@ declare
     picked bigint[];
     taken bigint[] := '{}';
 begin
-    if most > 0 then
+    if most > 0 and not (is_ahead and exists (
+        select from fleet.runs where state = 'offered' and selector = any (selectors)
+    )) then
         lanes := fleet.waiting_lanes(selectors);
     end if;
     while cardinality(lanes) > 0 and cardinality(taken) < most loop
@@ -46,12 +51,22 @@ begin
             order by priority, place limit 1
         ) first order by first.priority, first.place limit 1;
         exit when not found;
-        room := least(head.most, fleet.room_in_lane(head.lane));
+        room := fleet.room_in_lane(head.lane);
         picked := array(
             select number from fleet.runs
             where state = 'queued' and selector = head.selector and lane = head.lane and number <> all (taken)
-            order by priority, place limit room for update skip locked
+            order by priority, place limit least(head.most, room) for update skip locked
         );
+        if is_ahead and cardinality(picked) > 0 then
+            exit when room is not null;
+            picked := array(
+                select number from (
+                    select number, n, bool_and(r.body ? 'commands') over (order by n) as may_wait
+                    from unnest(picked) with ordinality p (number, n) join fleet.runs r using (number)
+                ) each where may_wait order by n
+            );
+            exit when cardinality(picked) = 0;
+        end if;
         if cardinality(picked) = 0 then
             lanes := array_remove(lanes, head.lane); -- it is full, or others are about to take what waits
         else
@@ -62,7 +77,8 @@ begin
     if cardinality(taken) > 0 then
         perform fleet.wake(home) from (select distinct home from fleet.runs where number = any (taken)) r;
         return query with now_taken as (
-            update fleet.runs set state = 'taken', attempt = attempt + 1, host = h.id, epoch = h.epoch, job = null
+            update fleet.runs set
+                state = 'taken', attempt = attempt + 1, host = h.id, epoch = h.epoch, job = null, ahead = is_ahead
             where number = any (taken) returning *
         ) select * from now_taken order by priority, place;
     end if;
@@ -71,10 +87,11 @@ $$;
 
 -- Each end is answered as `fleet.finish_all` has it; the other rows are runs that the host has from now on. What it has
 -- without knowing is among them, because a reply can be lost. Of runs that no host has, what is offered comes first. A
--- host that is never idle takes what is queued without an offer, which saves most of the work.
+-- host that is never idle takes what is queued without an offer, which saves most of the work; `most_ahead` is how many
+-- more it wants than it has slots.
 create or replace function fleet.turn(
     its_host text, its_epoch bigint, numbers bigint[], attempts integer[], outcomes jsonb[],
-    is_taking boolean, known bigint[]
+    is_taking boolean, known bigint[], most_ahead integer default 0
 ) returns table (answer text, run fleet.runs) language plpgsql
     -- Its statements are planned once for a connection, and not for each call, which took a quarter of the time. A table
     -- may be small by then, so a plan must not count on that.
@@ -113,7 +130,11 @@ begin
         if h.epoch = its_epoch and h.state = 'up' and h.lease_until > clock_timestamp() and not is_settling then
             return query select null::text, t from fleet.take_offered(h, h.slots - used) t;
             get diagnostics taken = row_count;
-            return query select null::text, t from fleet.take_queued(h, h.slots - used - taken) t;
+            used := used + taken;
+            return query select null::text, t from fleet.take_queued(h, h.slots - used, false) t;
+            get diagnostics taken = row_count;
+            used := used + taken;
+            return query select null::text, t from fleet.take_queued(h, h.slots + most_ahead - used, true) t;
         end if;
     end if;
     -- If this host took what it could, then other hosts only get more from lanes that have a limit, and room now.

@@ -109,8 +109,8 @@ if TYPE_CHECKING:
         def taken(self, *, host: HostFacts) -> AsyncIterator[Taken]:
             """Yield runs that this host has from now on, as many at once as it has slots, until it is closed.
 
-            A run can come a second time, if the reply to the first one was lost. Lost connections are
-            replaced inside.
+            If the last ones were short, some come ahead, to wait here for a slot (see `give_back`). A run can
+            come a second time, if the reply to the first one was lost. Lost connections are replaced inside.
             """
 
         async def held(self, host: str, epoch: int) -> list[Taken]:
@@ -152,6 +152,12 @@ if TYPE_CHECKING:
             """Record that this host does not know how an attempt ended; False as in `finish`.
 
             Where the run's policy allows it, a host starts it again.
+            """
+
+        async def give_back(self, number: int, *, attempt: int, host: str, epoch: int) -> bool:
+            """Let another host have a run that came ahead, has not begun here, and never will.
+
+            False as in `finish`: another one may have it already.
             """
 
         def changes(self, *, home: str) -> AsyncGenerator[None]:
@@ -259,7 +265,10 @@ class Placed:
 
 @record
 class Taken:
-    """A run that a host has from now on, as `attempt`; the rest is what its home offered."""
+    """A run that a host has from now on, as `attempt`; the rest is what its home offered.
+
+    One that was taken `ahead` waits for a slot. Its home knows nothing of it before a report, or its end.
+    """
 
     number: int
     attempt: int
@@ -271,6 +280,7 @@ class Taken:
     lane: str = ""
     priority: int = 0
     policy: LossPolicy = "lost"
+    ahead: bool = False
 
 
 @record

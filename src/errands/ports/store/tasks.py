@@ -118,8 +118,8 @@ if TYPE_CHECKING:
         # Reading.
         def task(self, task_id: str) -> Task: ...
         def run(self, run_id: str) -> Run: ...
-        def running(self) -> tuple[list[tuple[Task, Run]], list[str]]:
-            """Return the running runs with their tasks, and the ids of those whose records are damaged."""
+        def running(self, tasks: Sequence[str] | None = None) -> tuple[list[tuple[Task, Run]], list[str]]:
+            """Return the running runs, all or those of these tasks, and the ids of the damaged ones."""
 
         def stopping(self) -> list[Run]:
             """Return the running runs that were asked to stop."""

@@ -22,10 +22,11 @@ from errands.stores.sqlite.columns import (
     run_from,
     task_from,
 )
-from errands.stores.sqlite.table import Table
+from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from typing import Any
 
@@ -290,13 +291,17 @@ class TransitionRows(Table):
         """
         return run_from(task_id, self.one(sql, task_id, number))
 
-    def running(self) -> tuple[list[tuple[Task, Run]], list[str]]:
+    def running(self, tasks: Sequence[str] | None = None) -> tuple[list[tuple[Task, Run]], list[str]]:
+        if tasks is not None and not tasks:
+            return [], []  # SQLite has no plan for that
         rows = self.db.read(
             f"""
             SELECT {TASK.columns}, {RUN.columns}
             FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
-            """
+            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running'
+              {"" if tasks is None else f"AND tasks.id IN ({marks(tasks)})"} ORDER BY runs.seq
+            """,
+            tasks or (),
         )
         found, damaged = [], []
         for row in rows:
