@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from random import Random
 
@@ -102,3 +103,20 @@ def test_a_pattern_of_several_lines_is_several_patterns() -> None:
     assert matches("nothing\n=", "basic", [LINE])
     assert not matches("nothing\nelse", "basic", [LINE])
     assert matches("[\nA-Z_]=", "rust", [LINE]), "rg reads them as one"
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(\w+\s?)*$Q", r"(([a-zA-Z0-9_-]+)*)*!", r"(\w|\w\w)+!", r"(\w+){2,}!", ".*" * 60 + "Q!"]
+)
+def test_loops_in_loops_do_not_take_long(pattern: str) -> None:
+    started = time.perf_counter()
+    matches(pattern, "rust", ["x7Zx2Vb9Kw4Jt8Qz6Xv3Bn5Mq1Wz7Kx2Vb9Kw4" * 3])
+
+    assert time.perf_counter() - started < 5
+
+
+def test_a_loop_over_choices_matches_what_it_did() -> None:
+    assert matches(r"(foo|bar)+x", "rust", ["a foobarfoox"])
+    assert matches(r"(\w+-)*x", "rust", ["x"])
+    assert matches(r"(a+b){2,3}", "rust", ["aabab"])
+    assert not matches(r"(foo|bar)+", "rust", ["baz"])

@@ -35,6 +35,10 @@ _PERL = re.compile(
 )
 _OPERATORS = frozenset("(){}|+?")
 _QUANTIFIERS = frozenset("*+?}")
+_CHOICES = frozenset("*+?{|")
+_ANYTHING = "(?s:.*)"
+# Several loops in a row, among which Python would divide a text in all ways.
+_RUN = re.compile(r"(?:(?:\\[wWsSdD]|(?<!\\)\.|(?<!\\)\[[^][\\]+\])[*+]){3,}")
 _BEGINNINGS = frozenset(("", "(", "|", "^"))
 _SAME = frozenset("wWsSbB123456789")
 _CONTROL = frozenset("nrtfvadD")
@@ -100,7 +104,34 @@ def _translated(pattern: str, dialect: Dialect) -> str | None:
         if dialect == "basic" and parts[-1] in _BEGINNINGS and part in _QUANTIFIERS:
             return None
         parts.append(part)
-    return "".join(parts)
+        _unroll(parts)
+    return _RUN.sub(lambda found: ".+" if "+" in found[0] else ".*", "".join(parts))
+
+
+def _unroll(parts: list[str]) -> None:
+    """Replace a loop over a group that has choices by what matches more: once the group, then anything.
+
+    Python tries all ways to divide a text among loops in loops, which may take years.
+    """
+    sign, end = parts[-1], len(parts) - 1
+    if sign == "}" and "{" in parts:
+        end -= parts[::-1].index("{")
+    elif sign not in ("*", "+"):
+        return
+    depth, start = 0, end
+    while start > 0:
+        start -= 1
+        depth += (parts[start] == ")") - (parts[start] == "(")
+        if depth <= 0:
+            break
+    inner = parts[start + 1 : end]
+    if depth or inner[-1:] != [")"]:
+        return
+    if any(each[:4] in ("(?:(", _ANYTHING[:4]) for each in inner):
+        parts[start:] = [_ANYTHING]
+    elif not _CHOICES.isdisjoint(inner):
+        group = "".join(parts[start:end])
+        parts[start:] = [f"(?:{group}{_ANYTHING})" if sign == "+" else f"(?:({group}{_ANYTHING})?)"]
 
 
 def _is_quantified_again(part: str, dialect: Dialect) -> bool:
