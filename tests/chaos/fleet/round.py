@@ -38,6 +38,9 @@ PACE = LEASE / 30
 RENEWALS = 6  # in a lease, as users have
 SETTLED = 300.0
 MOST_LOSSES = 3  # executions of one run that may be begun anew
+BURST = (
+    40  # commands that do nothing, submitted at once before every eighth fault: hosts take some of them ahead
+)
 _ENDED = ("completed", "failed", "cancelled", "skipped")
 
 
@@ -50,6 +53,8 @@ class Played:
     tasks: int = 0
     lives: int = 0
     forgotten: list[int] = field(default_factory=list)
+    ahead: int = 0
+    returned: int = 0
 
     def line(self) -> str:
         ends = ", ".join(f"{count} {what}" for what, count in sorted(self.ends.items()))
@@ -59,7 +64,8 @@ class Played:
         kinds = ", ".join(f"{number} {name}" for name, number in sorted(self.faults.items()))
         return (
             f"seed {self.seed}: {count} faults ({kinds}){lost}, "
-            f"{self.tasks} tasks, {self.lives} executions, {ends}: {verdict}"
+            f"{self.tasks} tasks, {self.lives} executions, {self.ahead} taken ahead, "
+            f"{self.returned} given back, {ends}: {verdict}"
         )
 
 
@@ -111,6 +117,7 @@ def play(
                 chosen = {name: fault for name, fault in known.all.items() if not only or name in only}
                 _storm(planned_tasks, chosen, homes, engines, witness, played, dice, faults)
             played.forgotten = known.forgotten
+            played.ahead, played.returned = _taken_ahead(server)
             played.tasks = len(planned_tasks)
             _judge(planned_tasks, homes, witness, played)
             is_judged = True
@@ -162,10 +169,19 @@ def _engines(homes: list[ChaosHome]) -> Iterator[list[Engine]]:
             engine.close()
 
 
-def _deed(dice: random.Random, number: int, *, most_seconds: float = 6.0) -> PlannedTask:
+def _taken_ahead(server: Server) -> tuple[int, int]:
+    """Return how many runs a host took ahead, and how many of these came back, as far as the server remembers."""
+    sql = "select count(*) filter (where ahead or returned > 0), coalesce(sum(returned), 0) from fleet.runs"
+    ((ahead, returned),) = server.execute(sql, database="fleet1")
+    return int(ahead), int(returned)
+
+
+def _deed(
+    dice: random.Random, number: int, *, most_seconds: float = 6.0, home: int | None = None
+) -> PlannedTask:
     return PlannedTask(
         token=f"deed{number}",
-        home=dice.randrange(len(NAMES)),
+        home=dice.randrange(len(NAMES)) if home is None else home,
         seconds=min(dice.choice((0.0, 0.1, 0.5, 2.0, 6.0)), most_seconds),
         code=dice.choice((0, 0, 0, 3)),
         retries=dice.choice((0, 0, 2)),
@@ -191,6 +207,8 @@ def _storm(
             for planned in rest[:share]:
                 submit(engines[planned.home], planned, witness)
             rest = rest[share:]
+            if not dice.randrange(8):
+                planned_tasks += _burst(dice, engines, len(planned_tasks), witness)
             time.sleep(dice.uniform(0, 1))
             name = dice.choice(list(faults))
             played.faults[name] += 1
@@ -204,16 +222,26 @@ def _storm(
                 played.violations.append(Violation("F1", f"{home.name} still waits for {waiting}"))
 
 
+def _burst(dice: random.Random, engines: list[Engine], number: int, witness: Witness) -> list[PlannedTask]:
+    """Submit commands that do nothing, all at once."""
+    home = dice.randrange(len(NAMES))
+    burst = [_deed(dice, number + n, most_seconds=0.0, home=home) for n in range(BURST)]
+    engines[home].submit_all([_draft(planned, witness) for planned in burst])
+    return burst
+
+
 def submit(engine: Engine, planned: PlannedTask, witness: Witness, *, host: str = LABEL) -> None:
+    engine.submit(_draft(planned, witness, host=host))
+
+
+def _draft(planned: PlannedTask, witness: Witness, *, host: str = LABEL) -> Draft:
     lasts = planned.gate or str(planned.seconds)
     words = ["/bin/sh", DEED, str(witness.path), planned.token, lasts, str(planned.code)]
     if planned.stubborn:
         words.append("stubborn")
-    engine.submit(
-        Draft(
-            command=tuple(words), name=planned.token, key=planned.token, cwd="/", host=host, owner="ann",
-            notify="always", retries=planned.retries, on_loss=planned.on_loss,
-        )
+    return Draft(
+        command=tuple(words), name=planned.token, key=planned.token, cwd="/", host=host, owner="ann",
+        notify="always", retries=planned.retries, on_loss=planned.on_loss,
     )  # fmt: skip
 
 
