@@ -170,7 +170,7 @@ def _engines(homes: list[ChaosHome]) -> Iterator[list[Engine]]:
 
 
 def _taken_ahead(server: Server) -> tuple[int, int]:
-    """Return how many runs a host took ahead, and how many of these came back, as far as the server remembers."""
+    """Return how many runs hosts took ahead, and how often one came back, as far as the server knows."""
     sql = "select count(*) filter (where ahead or returned > 0), coalesce(sum(returned), 0) from fleet.runs"
     ((ahead, returned),) = server.execute(sql, database="fleet1")
     return int(ahead), int(returned)
