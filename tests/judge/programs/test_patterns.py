@@ -120,3 +120,19 @@ def test_a_loop_over_choices_matches_what_it_did() -> None:
     assert matches(r"(\w+-)*x", "rust", ["x"])
     assert matches(r"(a+b){2,3}", "rust", ["aabab"])
     assert not matches(r"(foo|bar)+", "rust", ["baz"])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"[\w*\w*\w*]",
+        r"^(?!(z|)*$)",
+        r"^(?!\w*\w*\w*$)",
+        r"^(?!(?:a+)+$)",
+        r"(?>(a|b)*)a",
+        r"(q)*(.*)\2",
+        "x(?#(a|b)*",
+    ],
+)
+def test_no_pattern_matches_less_without_its_loops(pattern: str) -> None:
+    assert matches(pattern, "perl", ["zq: 'xw8'"])

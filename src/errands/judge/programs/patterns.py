@@ -37,8 +37,11 @@ _OPERATORS = frozenset("(){}|+?")
 _QUANTIFIERS = frozenset("*+?}")
 _CHOICES = frozenset("*+?{|")
 _ANYTHING = "(?s:.*)"
-# Several loops in a row, among which Python would divide a text in all ways.
-_RUN = re.compile(r"(?:(?:\\[wWsSdD]|(?<!\\)\.|(?<!\\)\[[^][\\]+\])[*+]){3,}")
+_LOOSE = frozenset(("(?:(", _ANYTHING[:4]))  # how the replacements of loops begin
+# Parts that match one letter; of several loops over them in a row Python would try all ways to divide a text.
+_LETTER = re.compile(r"\.|\\[wWsSdD]|\[.+\]")
+# With these a pattern matches less when a part of it matches more.
+_NARROWS = re.compile(r"\(\?(?:[!>(#]|<!)|\\[1-9]")
 _BEGINNINGS = frozenset(("", "(", "|", "^"))
 _SAME = frozenset("wWsSbB123456789")
 _CONTROL = frozenset("nrtfvadD")
@@ -104,8 +107,27 @@ def _translated(pattern: str, dialect: Dialect) -> str | None:
         if dialect == "basic" and parts[-1] in _BEGINNINGS and part in _QUANTIFIERS:
             return None
         parts.append(part)
-        _unroll(parts)
-    return _RUN.sub(lambda found: ".+" if "+" in found[0] else ".*", "".join(parts))
+    loose: list[str] = []
+    for part in _without_runs(parts):
+        loose.append(part)
+        _unroll(loose)
+    return None if loose != parts and _NARROWS.search(pattern) else "".join(loose)
+
+
+def _without_runs(parts: list[str]) -> list[str]:
+    """Replace three loops or more in a row by one over any letter."""
+    found, at = [], 0
+    while at < len(parts):
+        end = at
+        while parts[end + 1 : end + 2] in (["*"], ["+"]) and _LETTER.fullmatch(parts[end]):
+            end += 2
+        if end - at < 6:
+            end = at + 1
+            found.append(parts[at])
+        else:
+            found += [".", "+" if "+" in parts[at:end] else "*"]
+        at = end
+    return found
 
 
 def _unroll(parts: list[str]) -> None:
@@ -116,7 +138,10 @@ def _unroll(parts: list[str]) -> None:
     sign, end = parts[-1], len(parts) - 1
     if sign == "}" and "{" in parts:
         end -= parts[::-1].index("{")
-    elif sign not in ("*", "+"):
+    elif sign not in ("*", "+", "?"):
+        return
+    if parts[end - 1][:4] in _LOOSE:
+        parts[end - 1 :] = [_ANYTHING]
         return
     depth, start = 0, end
     while start > 0:
@@ -125,11 +150,11 @@ def _unroll(parts: list[str]) -> None:
         if depth <= 0:
             break
     inner = parts[start + 1 : end]
-    if depth or inner[-1:] != [")"]:
+    if sign == "?" or depth or inner[-1:] != [")"]:
         return
-    if any(each[:4] in ("(?:(", _ANYTHING[:4]) for each in inner):
+    if any(each[:4] in _LOOSE for each in inner):
         parts[start:] = [_ANYTHING]
-    elif not _CHOICES.isdisjoint(inner):
+    elif not _CHOICES.isdisjoint(inner[inner[0] == "?" :]):  # in `(?:` it is no choice
         group = "".join(parts[start:end])
         parts[start:] = [f"(?:{group}{_ANYTHING})" if sign == "+" else f"(?:({group}{_ANYTHING})?)"]
 
