@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import warnings
 
+from errands.judge.programs.matching import TooLongError, finds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +37,8 @@ _PERL = re.compile(
 )
 _OPERATORS = frozenset("(){}|+?")
 _QUANTIFIERS = frozenset("*+?}")
-_CHOICES = frozenset("*+?{|")
-_ANYTHING = "(?s:.*)"
-_LOOSE = frozenset(("(?:(", _ANYTHING[:4]))  # how the replacements of loops begin
-# Parts that match one letter; of several loops over them in a row Python would try all ways to divide a text.
-_LETTER = re.compile(r"\.|\\[wWsSdD]|\[.+\]")
 # With these a pattern matches less when a part of it matches more.
-_NARROWS = re.compile(r"\(\?(?:[!>(#]|<!)|\\[1-9]")
+_NARROWS = re.compile(r"\(\?<?!")
 _BEGINNINGS = frozenset(("", "(", "|", "^"))
 _SAME = frozenset("wWsSbB123456789")
 _CONTROL = frozenset("nrtfvadD")
@@ -69,12 +66,11 @@ def _may_match(pattern: str, dialect: Dialect, texts: Sequence[str]) -> bool:
     try:
         with warnings.catch_warnings(action="ignore"):  # of sets that Python may read otherwise one day
             # Without its case, `[^a-z]` matches less.
-            expressions = [re.compile(translated, _WIDE | flags) for flags in (re.IGNORECASE, re.NOFLAG)]
+            return any(finds(translated, _WIDE | flags, texts) for flags in (re.IGNORECASE, re.NOFLAG))
     except re.error as error:
         return not error.msg.startswith(_INVALID)
-    except (RecursionError, OverflowError):
+    except (RecursionError, OverflowError, TooLongError):
         return True
-    return any(expression.search(text) for expression in expressions for text in texts)
 
 
 def _translated(pattern: str, dialect: Dialect) -> str | None:
@@ -87,7 +83,8 @@ def _translated(pattern: str, dialect: Dialect) -> str | None:
         text = found[0]
         match found.lastgroup:
             case "kind":
-                part: str | None = "."  # a kind of letters may be any
+                # A kind of letters may be any.
+                part: str | None = None if _NARROWS.search(pattern) else "."
             case "escape":
                 part = _posix_escape(text[1], dialect) if is_posix else _perl_escape(text[1], dialect)
             case "set":
@@ -107,56 +104,7 @@ def _translated(pattern: str, dialect: Dialect) -> str | None:
         if dialect == "basic" and parts[-1] in _BEGINNINGS and part in _QUANTIFIERS:
             return None
         parts.append(part)
-    loose: list[str] = []
-    for part in _without_runs(parts):
-        loose.append(part)
-        _unroll(loose)
-    return None if loose != parts and _NARROWS.search(pattern) else "".join(loose)
-
-
-def _without_runs(parts: list[str]) -> list[str]:
-    """Replace three loops or more in a row by one over any letter."""
-    found, at = [], 0
-    while at < len(parts):
-        end = at
-        while parts[end + 1 : end + 2] in (["*"], ["+"]) and _LETTER.fullmatch(parts[end]):
-            end += 2
-        if end - at < 6:
-            end = at + 1
-            found.append(parts[at])
-        else:
-            found += [".", "+" if "+" in parts[at:end] else "*"]
-        at = end
-    return found
-
-
-def _unroll(parts: list[str]) -> None:
-    """Replace a loop over a group that has choices by what matches more: once the group, then anything.
-
-    Python tries all ways to divide a text among loops in loops, which may take years.
-    """
-    sign, end = parts[-1], len(parts) - 1
-    if sign == "}" and "{" in parts:
-        end -= parts[::-1].index("{")
-    elif sign not in ("*", "+", "?"):
-        return
-    if parts[end - 1][:4] in _LOOSE:
-        parts[end - 1 :] = [_ANYTHING]
-        return
-    depth, start = 0, end
-    while start > 0:
-        start -= 1
-        depth += (parts[start] == ")") - (parts[start] == "(")
-        if depth <= 0:
-            break
-    inner = parts[start + 1 : end]
-    if sign == "?" or depth or inner[-1:] != [")"]:
-        return
-    if any(each[:4] in _LOOSE for each in inner):
-        parts[start:] = [_ANYTHING]
-    elif not _CHOICES.isdisjoint(inner[inner[0] == "?" :]):  # in `(?:` it is no choice
-        group = "".join(parts[start:end])
-        parts[start:] = [f"(?:{group}{_ANYTHING})" if sign == "+" else f"(?:({group}{_ANYTHING})?)"]
+    return "".join(parts)
 
 
 def _is_quantified_again(part: str, dialect: Dialect) -> bool:
