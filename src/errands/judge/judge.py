@@ -14,9 +14,10 @@ from errands.judge.private import spared
 from errands.judge.programs import reasons_for, reasons_for_pipe, reasons_for_reading
 from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
+from errands.judge.scale import TOO_HEAVY, Scale
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
 from errands.judge.shell.payload import without_chosen, without_pattern
-from errands.judge.shell.scripts import SHELLS
+from errands.judge.shell.scripts import BUILTINS, SHELLS
 from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
@@ -41,8 +42,6 @@ _MOST_LOOKS = 500
 _GAP = regex(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
 # Patterns in zsh, if a person's start-up file enables them.
 _EXTENDED = regex(r"[\^~#]")
-# What a shell does itself, whether or not there is a program of that name.
-_BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
 
 
 def judge(
@@ -81,6 +80,7 @@ class _Case:
         self._is_outward = False  # changes something outside of the project
         self._judged: list[tuple[tuple[str, ...], Workspace]] = []
         self._looks = _MOST_LOOKS
+        self._scale = Scale()
 
     def judgement(self) -> Judgement:
         verdict: Verdict = "auto"
@@ -321,7 +321,7 @@ class _Case:
             return
         if not allowed and (more := self._rules.exceeding(words)):
             self._ask(more, "rule")
-        reasons = reasons_for(texts, workspace)
+        reasons = reasons_for(texts, workspace) if self._scale.takes(texts) else TOO_HEAVY
         self._reasons.update(dict.fromkeys(reasons))
         self._judged.append((texts, workspace))
         if reasons or is_tester(name):
@@ -335,7 +335,7 @@ class _Case:
                 self._ask(f"has a pattern that may become an option: {word.text}", "glob", contained=True)
 
     def _trust(self, name: str, workspace: Workspace, *, shell: str, is_test: bool = False) -> None:
-        if "/" in name or (shell and name in _BUILTINS):
+        if "/" in name or (shell and name in BUILTINS):
             return
         program = workspace.program(name)
         if program.path:
@@ -388,7 +388,7 @@ class _Case:
         self._is_outward |= is_outward
         followed = follow(words)
         if followed is None or followed.itself:
-            about = reasons_for(texts, workspace)
+            about = reasons_for(texts, workspace) if self._scale.takes(texts) else TOO_HEAVY
             self._needs_more |= any(each.kind == "secret" for each in about)
             self._reasons.update((each, None) for each in about if each.undo == "no" or is_outward)
         if followed:

@@ -52,9 +52,14 @@ def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
     return secret or ask("shows the lines that differ in all files, those with secrets too", "option")
 
 
+_MOST_COMPARED = 8
+
+
 def _in_the_other(usage: Usage, workspace: Workspace) -> Reasons:
     """Object to a file that is meant by its directory and another's name: `sdiff config .git`."""
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
+    if len(places) > _MOST_COMPARED:
+        return ask(f"compares more than {_MOST_COMPARED} files", "size")
     found = (
         objection_to_place(type(one)(f"{other}/{one.rpartition('/')[2]}"), "READ", workspace)
         for one in places
@@ -65,12 +70,15 @@ def _in_the_other(usage: Usage, workspace: Workspace) -> Reasons:
 
 
 # What iconv is to do with what does not fit.
+_LONGEST_CHARSET = 80
 _CHARSET_WISH = re.compile(r"(?i)(//(translit|ignore|non_identical_discard)?)+$")
 
 
 def _no_charmaps(usage: Usage, workspace: Workspace) -> Reasons:
     """Refuse the name of a file as a character set, which iconv then reads: `//etc/shadow` is one, too."""
     named = usage.values("-f", "--from-code", "-t", "--to-code")
+    if any(len(each) > _LONGEST_CHARSET for each in named):
+        return ask("the name of a character set is too long", "option")
     return ask_each(
         (f"`iconv` reads the file {each}" for each in named if "/" in _CHARSET_WISH.sub("", each)), "option"
     )

@@ -21,6 +21,8 @@ INTERPRETERS = frozenset(
 )
 # The shells whose lines are analysed, and others, which are not.
 SHELLS = frozenset("sh bash dash zsh".split())
+# What a shell does itself, whether or not there is a program of that name.
+BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
 OTHER_SHELLS = frozenset("ksh mksh fish csh tcsh source .".split())
 _JAVASCRIPT = frozenset("node nodejs bun deno tsx ts-node".split())
 # Options of shells and interpreters that take the next word as their value.
