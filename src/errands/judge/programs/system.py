@@ -186,6 +186,11 @@ def _ip(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     return ask(f"`ip {' '.join(rest[:2])}` may change the network", "write")
 
 
+def _only_processes(usage: Usage, workspace: Workspace) -> Reasons:
+    values = usage.values("-o")
+    return () if all(re.fullmatch(r"[1-9]\d{0,8}", each) for each in values) else unlisted("pidof", "-o")
+
+
 PROGRAMS: dict[str, Entry] = {
     "uname": Program(
         options="""
@@ -262,7 +267,7 @@ PROGRAMS: dict[str, Entry] = {
         operands="PATTERN",
     ),
     # On some systems it writes to the log and the console about any other option or value.
-    "pidof": Program(options="-s -c -x -o=NUMBER", operands="TEXT...", helps=False),
+    "pidof": Program(options="-s -c -x -o=NUMBER", operands="TEXT...", helps=False, check=_only_processes),
     "pstree": Program(
         options="""
         -a --arguments -A --ascii -c --compact-not -h --highlight-all -l --long -n --numeric-sort -p
