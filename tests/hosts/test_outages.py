@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +18,9 @@ from errands.model.errors import FleetUnreachable
 from errands.model.record import evolve
 from tests.hosts.fleets import HOME, Fleet, Host, placed
 from tests.postgres import DURABLE, Server, running
+
+if TYPE_CHECKING:
+    from errands.ports.fleet import LossPolicy
 
 pytestmark = [pytest.mark.spec("X12"), pytest.mark.postgres]
 
@@ -355,11 +359,38 @@ async def test_after_a_failover_only_the_host_that_says_so_has_what_was_taken_ah
     await asyncio.to_thread(server.fork_history)
 
     assert await one.renew()
-    assert [each.number for each in await one.fleet.held(one.id, one.epoch)] == [has]
+    held = await one.fleet.held(one.id, one.epoch)
+    assert {each.number: each.ahead for each in held} == {has: False, mine: True, yours: True}
+    assert await one.take_next() == held[:1], "nobody is told to begin what is doubted"
+    assert await two.fleet.affirm(two.id, two.epoch, [taken[mine]]) == [mine], "it never had this attempt"
     assert await one.fleet.affirm(one.id, one.epoch, [taken[mine]]) == []
     later = evolve(taken[yours], attempt=2, ahead=False)
     assert await two.fleet.affirm(two.id, two.epoch, [later]) == []
+    assert await one.fleet.affirm(one.id, one.epoch, [taken[yours]]) == [yours]
 
     assert await one.finish(mine)
     assert await two.finish(yours, 2)
+    assert fleet.lanes_are_right()
+
+
+@pytest.mark.parametrize("policy", ["lost", "again"])
+async def test_after_a_failover_what_was_taken_ahead_and_ended_since_does_not_begin_again(
+    fleet: Fleet, server: Server, policy: LossPolicy
+) -> None:
+    """Its host has reported the end, and is gone; its home, which never heard of it, offers it again."""
+    one = await fleet.host("one", slots=1)
+    has = await holding(fleet, one)
+    await fleet.fleet.offer(run := placed("mine", policy=policy))
+    assert len(await one.take_next(known=[has], ahead=1)) == 1
+    await asyncio.to_thread(server.fork_history)
+    two = await fleet.host("two")
+    await fleet.fleet.offer(run)
+    await fleet.live(45, two)
+
+    await fleet.fleet.offer(run)
+
+    taken = [each.key for each in await two.take_next()]
+    assert taken == ([] if policy == "lost" else ["mine"])
+    if policy == "lost":
+        assert (await fleet.look("mine")).outcome == {"lost": "the fleet's database lost track of it"}
     assert fleet.lanes_are_right()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def runs_of(host: Host) -> AsyncIterator[asyncio.Queue[Taken]]:
+async def runs_of(host: Host, *, ahead: Callable[[], int] = int) -> AsyncIterator[asyncio.Queue[Taken]]:
     """Collect what a host takes."""
     found: asyncio.Queue[Taken] = asyncio.Queue()
 
     async def collect() -> None:
-        async for taken in host.fleet.taken(host=host.facts):
+        async for taken in host.fleet.taken(host=host.facts, ahead=ahead):
             found.put_nowait(taken)
 
     task = asyncio.create_task(collect())

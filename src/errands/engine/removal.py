@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def retract(core: EngineCore, task_id: str) -> bool:
-    """Remove a task that has not begun, as if it had never been submitted; return False if it has begun."""
+    """Remove a task that has not begun, as if it had never been submitted; return False if that is too late.
+
+    That is also so if other tasks wait for it.
+    """
     now = core.clock.now()
     with core.store:
         try:
@@ -23,7 +26,9 @@ def retract(core: EngineCore, task_id: str) -> bool:
         except NotFound:
             return False
         run = view.latest
-        if view.state != "pending" or not core.store.cancel_pending(run.id, by="its caller", now=now):
+        if view.state != "pending" or core.store.dependents(task_id):
+            return False
+        if not core.store.cancel_pending(run.id, by="its caller", now=now):
             return False
         core.store.remove([task_id], now=now)
     core.bell.announce([task_id])

@@ -32,7 +32,7 @@ from errands.ports.fleet import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from errands.ports.fleet import HostFacts, Placed, Wish
 
@@ -162,9 +162,9 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
 
     # The host that runs it
 
-    async def taken(self, *, host: HostFacts) -> AsyncIterator[Taken]:
+    async def taken(self, *, host: HostFacts, ahead: Callable[[], int] = int) -> AsyncIterator[Taken]:
         queues = dict.fromkeys(queue_of(selector) for selector in ("*", host.name, *host.labels))
-        found = self._turns.taken([f"{_CHANNEL}{queue}" for queue in queues], slots=host.slots)
+        found = self._turns.taken([f"{_CHANNEL}{queue}" for queue in queues], slots=host.slots, ahead=ahead)
         try:
             async for taken in found:
                 yield taken

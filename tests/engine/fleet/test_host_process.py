@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,8 +43,8 @@ class FleetOfLateReplies(PostgresFleet):
         await self.replies.wait()
         return orders
 
-    async def taken(self, *, host: HostFacts) -> AsyncGenerator[Taken]:
-        async for each in super().taken(host=host):
+    async def taken(self, *, host: HostFacts, ahead: Callable[[], int] = int) -> AsyncGenerator[Taken]:
+        async for each in super().taken(host=host, ahead=ahead):
             yield each
             self.handled.append(each.number)
 

@@ -540,3 +540,68 @@ async def test_what_is_given_back_is_not_affirmed_and_told_until_the_fleet_knows
 
     assert host.side.count == 0
     assert (await host.view(taken.number)).state in ("queued", "offered")
+
+
+async def test_a_late_answer_about_what_it_has_does_not_begin_what_was_given_back(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.engine.engine.queue.set_lane(LANE, 0)
+    taken = await ahead(host, "echo once >> count")
+    host.side.begin(taken)
+    held, is_gone = host.fleet.held, asyncio.Event()
+
+    async def slow(*who: Any) -> list[Taken]:
+        found = await held(*who)
+        await is_gone.wait()
+        return found
+
+    async def has_gone() -> bool:
+        await host.side.work()
+        return host.side.count == 0
+
+    monkeypatch.setattr(host.fleet, "held", slow)
+    finding = asyncio.create_task(host.side.find_again())
+    await eventually(has_gone)
+    is_gone.set()
+    await finding
+    host.side.begin(taken)
+    assert await host.tasks() == []
+
+    host.engine.engine.queue.set_lane(LANE, 1)
+    host.side.begin(await host.take(taken.number))
+    assert (await host.outcome(taken.number))["code"] == "0"
+    assert (host.folder / "count").read_text() == "once\n"
+
+
+async def test_ends_are_reported_although_the_fleet_cannot_take_a_run_back_yet(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.engine.engine.queue.set_lane(LANE, 1)
+    first = await host.offer("sleep 1")
+    host.side.begin(await host.take(first))
+    host.side.begin(late := await ahead(host, "true"))
+    await host.sql(f"update fleet.runs set ahead = false where number = {first}")
+
+    async def cannot(*_: Any, **__: Any) -> bool:
+        raise FleetUnreachable("the fleet settles")
+
+    async def has_ended() -> bool:
+        with suppress(FleetUnreachable):
+            await host.side.work()
+        return (await host.view(first)).outcome is not None
+
+    monkeypatch.setattr(host.fleet, "give_back", cannot)
+    await eventually(has_ended)
+
+    assert (await host.view(late.number)).state == "taken"
+
+
+async def test_a_host_wants_as_many_ahead_as_short_runs_ended_lately(host: Host) -> None:
+    assert host.side.most_ahead == 0
+    for line in ("true", "sleep 0.3"):
+        number = await host.offer(line)
+        host.side.begin(await host.take(number))
+        assert (await host.outcome(number))["code"] == "0"
+        assert host.side.most_ahead == (line == "true")
+        await asyncio.sleep(host_side.AHEAD)
+        assert host.side.most_ahead == 0

@@ -54,7 +54,7 @@ BREAKAGES = [
         "X12",
         "a run that came ahead of its slot is never given back",
         file="engine/fleet/host_side.py",
-        old="        await self._give_back_late_ones()\n",
+        old="        self._retract_late_ones()\n",
         new="",
         test="engine/fleet/test_host_side.py::test_a_run_that_came_ahead_and_waits_too_long_is_given_back",
         fails_with="TimeoutError",
@@ -62,17 +62,25 @@ BREAKAGES = [
     Breakage(
         "X12",
         "a run that has begun is given back all the same",
-        file="engine/removal.py",
-        old='        if view.state != "pending" or not',
-        new='        if view.state == "proposed" or not',
+        file="engine/fleet/host_side.py",
+        old="            if task_id is not None and not self._engine.retract(task_id):\n",
+        new="            if task_id is not None and self._engine.retract(task_id) is None:\n",
         test="engine/fleet/test_host_side.py::test_a_run_that_begins_while_it_is_given_back_stays",
+    ),
+    Breakage(
+        "X12",
+        "what may have begun before a failover begins anew",
+        file="hosts/sql/runs.sql",
+        old="        and not ((n.had_host or r.ahead) and n.policy <> 'again');",
+        new="        and not (n.had_host and n.policy <> 'again');",
+        test="hosts/test_outages.py::"
+        "test_after_a_failover_what_was_taken_ahead_and_ended_since_does_not_begin_again",
     ),
     Breakage(
         "X12",
         "after a failover a host has again what it gave back before",
         file="hosts/sql/admission.sql",
-        old="    update fleet.runs set state = 'doubted', attempt = attempt - 1"
-        " where state = 'taken' and ahead;\n",
+        old="    update fleet.runs set state = 'doubted' where state = 'taken' and ahead;\n",
         new="",
         test="hosts/test_outages.py::"
         "test_after_a_failover_only_the_host_that_says_so_has_what_was_taken_ahead",

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from errands.config import Config, account_file, user_file
@@ -70,6 +71,11 @@ def serve(
         _LOG.info("another daemon runs in %s; nothing to do", home.path)
         return 0
     is_after_reboot = lock.is_after_reboot
+    if is_after_reboot:
+        with suppress(FileNotFoundError):
+            os.unlink(
+                home.fuse
+            )  # its clock has started anew, and what waits here may be on another host by now
     try:
         while asyncio.run(_serve(make_loops, watched, is_after_reboot)):
             _LOG.info("the configuration has changed; the new one is in effect")

@@ -52,8 +52,8 @@ class Guest:
         self.task_id = ""
         self.sent = 0
         self._marks: Marks | None = None  # of the files that grow with what it prints
-        # What its home knows about it: of one that came ahead not even that it is here.
-        self.reported: dict[str, object] = {"ahead": True} if taken.ahead else {}
+        # What its home was told; of a run taken ahead nothing yet, so the first report is always sent.
+        self.reported: dict[str, object] | None = None if taken.ahead else {}
         self.pause: bool | None = None  # what its home wants
         self.view: View | None = None  # as of the last look
         self.taken_inputs = 0
@@ -62,16 +62,16 @@ class Guest:
         self.sent_steps = 0
         self.steps: list[Step] | None = None  # what the agent did on hosts that were lost
         self.outcome: dict[str, object] | None = None
-        self.is_given_back = False  # unless the fleet does not know it yet
+        self.is_given_back = False  # it must not begin here; the fleet may not know that yet
 
     @property
     def waits(self) -> bool:
-        """Whether it came ahead, and has not begun as far as is known."""
+        """Whether it was taken ahead, and had not begun at the last look."""
         return self.taken.ahead and (self.view is None or self.view.state == "pending")
 
     @property
     def is_unstarted(self) -> bool:
-        """Whether it has no task here, and should have one."""
+        """Whether its task still has to be submitted."""
         return not self.task_id and self.outcome is None and not self.is_given_back
 
     @property

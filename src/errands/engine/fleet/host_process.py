@@ -164,7 +164,7 @@ class HostProcess:
         self._lease = await self._joined()
 
     async def _take_runs(self) -> None:
-        async for taken in self._fleet.taken(host=self._facts):
+        async for taken in self._fleet.taken(host=self._facts, ahead=lambda: self._host_side.most_ahead):
             if boottime() >= self._burns:
                 # Its shim would end it at once: the lease was renewed, and the reply was lost.
                 self._has_put_off = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import deque
 from typing import TYPE_CHECKING
 
 from errands.engine.approval.approve import refuse_inside_a_run
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
 BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
 SHORT = 0.1  # seconds after which a home is told that a run of it goes on
-LATE = 0.3  # seconds after which a run that came ahead and still waits is given back
+AHEAD = 0.1  # seconds: as many runs are taken ahead as ended in this time, and were shorter than it
+LATE = 0.3  # seconds that a run taken ahead may wait for a slot
+MOST_GIVEN_BACK = 10_000  # of which it is remembered
 STREAM = 0.3  # seconds between two checks of the output of runs
 POLL = 1.0  # seconds between two checks while there are none
 GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
@@ -65,6 +68,8 @@ class HostSide:
         self._inputs = GuestInput(engine, fleet, host, send_input)
         self._guests: dict[int, Guest] = {}
         self._running: dict[str, int] = {}  # runs here by id, and their attempts
+        self._short: deque[float] = deque()  # when runs ended that were short
+        self._given_back: dict[int, int] = {}  # the last attempts that were
         self.epoch = 0
         os.makedirs(engine.home.guests, 0o700, exist_ok=True)
         self._notes = GuestNotes(engine.home)
@@ -80,13 +85,23 @@ class HostSide:
     @property
     def rest(self) -> float:
         """Return the seconds until there may be something to send that nothing announces."""
-        return SHORT if any(map(self._is_young, self._guests.values())) else STREAM if self._guests else POLL
+        is_news_near = any(self._is_young(each) or each.waits for each in self._guests.values())
+        return SHORT if is_news_near else STREAM if self._guests else POLL
+
+    @property
+    def most_ahead(self) -> int:
+        """Return how many more runs this host wants than it has slots."""
+        since = self._engine.clock.monotonic() - AHEAD
+        while self._short and self._short[0] < since:
+            self._short.popleft()
+        return len(self._short)
 
     def _is_young(self, guest: Guest) -> bool:
         return self._engine.clock.monotonic() < guest.since + SHORT
 
     def _is_late(self, guest: Guest) -> bool:
-        return guest.waits and self._engine.clock.monotonic() > guest.since + LATE
+        may_begin = guest.waits and guest.outcome is None and not guest.is_given_back
+        return may_begin and self._engine.clock.monotonic() > guest.since + LATE
 
     async def find_again(self) -> None:
         """Take up the runs that this host had when its last host process ended, or lost touch."""
@@ -97,11 +112,16 @@ class HostSide:
             if taken.number in self._guests:
                 continue
             guest = Guest(taken, now=self._engine.clock.monotonic())
+            task_id = self._engine.id_by_key(guest.key)
             if taken.number in refused:
-                self._cancel(self._engine.id_by_key(guest.key), GIVEN_UP)
+                self._cancel(task_id, GIVEN_UP)
                 self._notes.forget(taken.number)
-            else:
-                self._begin([guest])
+                continue
+            if taken.ahead and taken.number in known and task_id is None:
+                guest.is_given_back = (
+                    True  # it may have been before, and the fleet has lost or not yet said that
+                )
+            self._begin([guest])
 
     async def affirm(self) -> None:
         """Say what this host has, because the fleet may have lost its last commits."""
@@ -148,7 +168,7 @@ class HostSide:
         """Send what runs printed, and report those that ended."""
         if not self._guests:
             return
-        await self._give_back_late_ones()
+        self._retract_late_ones()
         unstarted = [each for each in self._guests.values() if each.is_unstarted]
         for guest in unstarted:
             if guest.needs_steps:
@@ -160,11 +180,14 @@ class HostSide:
         for guest in [each for each in self._guests.values() if each.task_id and each.is_agent]:
             await agent_report.report(self._engine, self._fleet, guest, host=self._host, epoch=self.epoch)
         await self._report_commands()
-        if any(each.reported.get("questions") for each in self._guests.values()):
+        if any((each.reported or {}).get("questions") for each in self._guests.values()):
             await self._apply_answers()
         over = [each for each in self._guests.values() if each.outcome is not None]
-        said = await asyncio.gather(*map(self._finish, over), return_exceptions=True)
-        self._drop(*(guest for guest, error in zip(over, said, strict=True) if error is None))
+        back = [each for each in self._guests.values() if each.is_given_back]
+        said = await asyncio.gather(
+            *map(self._finish, over), *map(self._give_back, back), return_exceptions=True
+        )
+        self._drop(*(guest for guest, error in zip([*over, *back], said, strict=True) if error is None))
         if failed := [error for error in said if error is not None]:
             raise failed[0]
 
@@ -174,7 +197,7 @@ class HostSide:
             pieces: list[Piece] = []
             one_waits = False
             for guest in guests:
-                # Those that came ahead begin in the order in which they came, unless someone moved them.
+                # Runs taken ahead begin in order: behind one that waits, none needs a look until it is late.
                 behind_another = one_waits and guest.waits and not self._is_late(guest)
                 if guest.outcome is None and not behind_another:
                     self._look_at(guest, pieces)
@@ -211,20 +234,21 @@ class HostSide:
             for guest, facts in news.items():
                 guest.reported = facts
 
-    async def _give_back_late_ones(self) -> None:
-        """Let other hosts have what came ahead and waits for longer than it should."""
+    def _retract_late_ones(self) -> None:
+        """Keep runs taken ahead from beginning here that have waited too long."""
         for guest in filter(self._is_late, [*self._guests.values()]):
-            # From here on it must not begin here, whatever becomes of this process: not even by its note.
-            if not guest.is_given_back:
-                if guest.task_id and not self._engine.retract(guest.task_id):
-                    continue
-                guest.is_given_back = True
-                guest.task_id = ""
-                self._notes.forget(guest.number)
-            await self._fleet.give_back(
-                guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch
-            )
-            self._drop(guest)
+            task_id = guest.task_id or self._engine.id_by_key(guest.key)
+            if task_id is not None and not self._engine.retract(task_id):
+                continue
+            # Before the fleet is told: once it is, nothing that survives a kill may begin it here.
+            self._notes.forget(guest.number)
+            guest.task_id, guest.is_given_back = "", True
+            self._given_back[guest.number] = guest.attempt
+            if len(self._given_back) > MOST_GIVEN_BACK:
+                del self._given_back[next(iter(self._given_back))]
+
+    async def _give_back(self, guest: Guest) -> None:
+        await self._fleet.give_back(guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch)
 
     async def _apply_answers(self) -> None:
         for reply in await self._fleet.agent_answers(self._host, self.epoch):
@@ -249,9 +273,13 @@ class HostSide:
     def _begin(self, guests: Sequence[Guest]) -> None:
         if not guests:
             return
-        self._guests.update((guest.number, guest) for guest in guests)
-        self._notes.write([guest.taken for guest in guests])
-        ready = [guest for guest in guests if not guest.needs_steps]
+        for guest in guests:
+            self._guests[guest.number] = guest
+            if guest.attempt <= self._given_back.get(guest.number, 0):
+                guest.is_given_back = True  # it was on its way here meanwhile
+        mine = [guest for guest in guests if not guest.is_given_back]
+        self._notes.write([guest.taken for guest in mine])
+        ready = [guest for guest in mine if not guest.needs_steps]
         alone = [guest for guest in ready if guest.body.get("resume") or guest.steps]
         together = [guest for guest in ready if guest not in alone]
         for several in (*([guest] for guest in alone), *([together] if together else [])):
@@ -388,6 +416,8 @@ class HostSide:
 
     async def _finish(self, guest: Guest) -> None:
         assert guest.outcome is not None
+        if guest.view is not None and (guest.view.latest.elapsed or AHEAD) < AHEAD:
+            self._short.append(self._engine.clock.monotonic())
         if "lost" in guest.outcome:
             accepted = await self._fleet.lose(
                 guest.number,

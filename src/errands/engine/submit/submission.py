@@ -367,8 +367,8 @@ class Submitter:
         return without_evidence(task)
 
     def _channels(self, draft: Draft, environ: Mapping[str, str], owner: str) -> tuple[Address, ...]:
-        inferred = "ERRANDS_CHANNEL" in environ or bool(self._config.notices.channels)
-        if not draft.channels and (draft.channels is not None or not inferred):
+        can_be_inferred = "ERRANDS_CHANNEL" in environ or bool(self._config.notices.channels)
+        if draft.channels == () or (draft.channels is None and not can_be_inferred):
             return ()
         from errands.engine.notices.addresses import addresses
 

@@ -11,8 +11,8 @@ create or replace function fleet.enter() returns void language sql as $$
 $$;
 
 -- Withdraw what no host has, because the server may have lost that it was taken, and even that it ended: no host takes
--- it before its home has said that it still wants it. What was taken ahead may have been given back, and another host
--- may have it: the one that has it says so.
+-- it before its home has said that it still wants it. What was taken ahead may have been given back since, and be on
+-- another host, so whoever has it has to say so.
 create or replace function fleet.doubt() returns void language plpgsql as $$
 begin
     perform procrastinate_cancel_job_v1(job, false, true) from fleet.runs where state = 'offered' and job is not null;
@@ -22,7 +22,7 @@ begin
     );
     update fleet.runs set state = 'doubted', job = null where state in ('queued', 'offered');
     perform fleet.keep_back(r) from fleet.runs r where r.state = 'taken' and r.ahead and r.paused;
-    update fleet.runs set state = 'doubted', attempt = attempt - 1 where state = 'taken' and ahead;
+    update fleet.runs set state = 'doubted' where state = 'taken' and ahead;
 end
 $$;
 

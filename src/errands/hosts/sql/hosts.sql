@@ -185,7 +185,7 @@ create or replace function fleet.list_hosts() returns table (
 ) language sql stable as $$
     select id, name, labels, state, slots,
         (
-            -- What it took ahead may have begun, in the slots that are left.
+            -- Of what it took ahead, only as much as fits into its slots can be running.
             select greatest(count(*) filter (where not r.ahead), least(count(*), h.slots))::integer
             from fleet.runs r where r.host = h.id and r.state = 'taken' and not r.paused
         ),

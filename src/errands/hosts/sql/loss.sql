@@ -19,9 +19,19 @@ $$;
 -- Give a run to another host; if it is paused, not before it continues.
 create or replace function fleet.queue_again(r fleet.runs) returns void language plpgsql as $$
 begin
-    update fleet.runs set state = 'queued', job = null, view = '{}' where number = r.number;
+    update fleet.runs set state = 'queued', job = null, view = '{}', ahead = false where number = r.number;
     if r.paused then
         perform fleet.keep_back(r);
+    end if;
+end
+$$;
+
+-- Do this with a run that its host says it does not have; the room that it took in its lane is free.
+create or replace function fleet.requeue(r fleet.runs) returns void language plpgsql as $$
+begin
+    perform fleet.queue_again(r);
+    if not r.paused then
+        perform fleet.leave_lane(r.lane);
     end if;
 end
 $$;
@@ -46,10 +56,7 @@ begin
     else
         answer := fleet.has(r, its_attempt, its_host, its_epoch);
         if answer = 'yes' then
-            perform fleet.queue_again(r);
-            if not r.paused then
-                perform fleet.leave_lane(r.lane);
-            end if;
+            perform fleet.requeue(r);
             perform fleet.wake(r.home);
         end if;
     end if;
@@ -60,7 +67,7 @@ begin
 end
 $$;
 
--- Have a run again that a host took ahead and has not begun, and never will under this attempt.
+-- Take back a run that a host took ahead and will not begin under this attempt.
 create or replace function fleet.give_back(its_number bigint, its_attempt integer, its_host text, its_epoch bigint)
 returns text language plpgsql as $$
 declare
@@ -71,18 +78,15 @@ begin
     perform 1 from fleet.hosts where id = its_host for key share;
     select * into r from fleet.runs where number = its_number for update;
     answer := fleet.has(r, its_attempt, its_host, its_epoch);
-    if answer = 'yes' and r.stop_grace is not null then
-        perform fleet.end_run(r, '{"stop": "cancel"}');
-    elsif answer = 'yes' then
-        perform fleet.queue_again(r);
-        update fleet.runs set returned = returned + 1 where number = r.number;
-        if not r.paused then
-            perform fleet.leave_lane(r.lane);
-        end if;
-        -- Hosts that are not idle take what is queued, and have to look again.
-        perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(r.selector), '');
-    end if;
     if answer = 'yes' then
+        if r.stop_grace is not null then
+            perform fleet.end_run(r, '{"stop": "cancel"}');
+        else
+            update fleet.runs set returned = returned + 1 where number = r.number;
+            perform fleet.requeue(r);
+            -- Busy hosts take what is queued without an offer, so have them look.
+            perform pg_notify('procrastinate_queue_v1#' || fleet.queue_of(r.selector), '');
+        end if;
         perform fleet.admit();
     end if;
     return answer;

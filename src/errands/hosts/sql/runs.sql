@@ -17,8 +17,9 @@ begin
     perform fleet.enter();
     c := fleet.settle();
     o := array(select jsonb_populate_recordset(null::fleet.offering, several));
-    -- If one that had a host is unknown or doubted here, the server lost that a host took it. While the fleet settles
-    -- that host can say so; after that nobody knows how it ended, and it must not run a second time.
+    -- If one that had a host is unknown or doubted here, the server lost that a host took it, or, if it was taken ahead,
+    -- may have lost that it began. While the fleet settles that host can say so; after that nobody knows how it ended,
+    -- and it must not run a second time.
     if clock_timestamp() >= c.settling_until then
         insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body, state, ended, outcome)
         select fleet.number_of(home, key), home, key, task, selector, lane, priority, policy, body,
@@ -26,15 +27,17 @@ begin
         from unnest(o) where had_host and policy <> 'again' on conflict do nothing;
         update fleet.runs r set state = 'ended', ended = clock_timestamp(), outcome = untraced
         from unnest(o) n
-        where r.number = fleet.number_of(n.home, n.key) and r.state = 'doubted' and n.had_host and n.policy <> 'again';
+        where r.number = fleet.number_of(n.home, n.key) and r.state = 'doubted'
+            and (n.had_host or r.ahead) and n.policy <> 'again';
     end if;
     insert into fleet.runs (number, home, key, task, selector, lane, priority, policy, body)
     select fleet.number_of(home, key), home, key, task, selector, lane, priority, policy, body
     from unnest(o) with ordinality where not (had_host and policy <> 'again') order by ordinality
     on conflict do nothing; -- whichever of the two unique keys another offer of the same run has reached by now
     is_new := found;
-    update fleet.runs r set state = 'queued' from unnest(o) n
-    where r.number = fleet.number_of(n.home, n.key) and r.state = 'doubted' and not (n.had_host and n.policy <> 'again');
+    update fleet.runs r set state = 'queued', ahead = false from unnest(o) n
+    where r.number = fleet.number_of(n.home, n.key) and r.state = 'doubted'
+        and not ((n.had_host or r.ahead) and n.policy <> 'again');
     if is_new or found then
         for wanted in select distinct selector, lane from unnest(o) loop
             -- Whatever else waits was offered as far as there is room.
@@ -181,9 +184,10 @@ begin
 end
 $$;
 
--- List the runs that a host has, as far as the fleet knows.
+-- List the runs that a host has, as far as the fleet knows; of what it took ahead, also what is doubted.
 create or replace function fleet.held(its_host text, its_epoch bigint) returns setof fleet.runs language sql stable as $$
-    select * from fleet.runs where host = its_host and epoch = its_epoch and state = 'taken' order by number
+    select * from fleet.runs
+    where host = its_host and epoch = its_epoch and (state = 'taken' or (state = 'doubted' and ahead)) order by number
 $$;
 
 -- Give a host back what it took, after the server lost its last commits; return the numbers that are refused.
@@ -215,9 +219,10 @@ begin
             return next its_number;
         elsif r.state = 'taken' and r.host = its_host and r.attempt = its_attempt then
             update fleet.runs set epoch = its_epoch where number = its_number;
-        elsif r.state in ('queued', 'offered', 'doubted') and r.attempt < its_attempt
-            and clock_timestamp() < c.settling_until
-        then
+        elsif clock_timestamp() < c.settling_until and (
+            (r.state in ('queued', 'offered', 'doubted') and r.attempt < its_attempt)
+            or (r.state = 'doubted' and r.ahead and r.host = its_host and r.attempt = its_attempt)
+        ) then
             if r.state = 'offered' then
                 perform procrastinate_cancel_job_v1(r.job, false, true);
             elsif not r.paused then
@@ -243,7 +248,7 @@ create or replace view fleet.placements as
 
 create or replace function fleet.results(its_home text) returns setof fleet.placements language sql stable as $$
     select * from fleet.placements where home = its_home and state in ('taken', 'ended', 'doubted') and not acked
-        and not (state = 'taken' and ahead) -- it is about to begin, or comes back
+        and not (state = 'taken' and ahead) -- it will soon begin, or be given back
     order by place
 $$;
 

@@ -62,8 +62,8 @@ create table fleet.runs (
     offered timestamptz,
     stop_grace float8,
     paused boolean not null default false, -- a paused run takes no slot of its host, and no room in its lane
-    ahead boolean not null default false, -- it was taken although it has to wait for a slot, and may not have begun yet
-    returned integer not null default 0, -- how many attempts a host gave back before they began
+    ahead boolean not null default false, -- taken before a slot was free, and not known to have begun
+    returned integer not null default 0, -- attempts that were given back before they began
     followed_until timestamptz not null default '-infinity',
     view jsonb not null default '{}',
     outcome jsonb,

@@ -25,8 +25,8 @@ end
 $$;
 
 -- Take what is queued and has room in its lane, at most so many, for a host that may take runs. What is taken ahead waits
--- there for a slot, so it keeps no room in a lane with a limit, and overtakes nothing: not what is offered, not what is
--- first and in such a lane, and no agent, which would not wait, because its host has another lane for agents.
+-- there for a slot. So none is taken from a lane with a limit, whose room it would occupy, nor past an offer, the first
+-- run of such a lane, or an agent, which would begin at once, in another lane of its host.
 create or replace function fleet.take_queued(h fleet.hosts, most integer, is_ahead boolean)
 returns setof fleet.runs language plpgsql as $$
 declare

@@ -15,7 +15,7 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
     from typing import Any, Literal, Protocol
 
     from errands.model.limits import OnLoss
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     # What happens to a run whose host is given up: it is lost, visibly, another host runs it again, or, if it
     # is that of an agent whose steps are stored, another host continues it.
     LossPolicy = OnLoss | Literal["steps"]
-    # Doubted is what no host had when the fleet lost its last commits, until its home offers it again.
+    # Doubted is what may be on any host after the fleet lost its last commits, until a host affirms it or
+    # its home offers it again.
     PlacedState = Literal["queued", "offered", "taken", "ended", "doubted"]
     HostState = Literal["up", "draining", "gone"]
     Wish = Literal["cancel", "approve", "reject", "resume", "keep", "send", "pause", "unpause"]
@@ -106,15 +107,18 @@ if TYPE_CHECKING:
 
         # The host that runs it
 
-        def taken(self, *, host: HostFacts) -> AsyncIterator[Taken]:
+        def taken(self, *, host: HostFacts, ahead: Callable[[], int] = int) -> AsyncIterator[Taken]:
             """Yield runs that this host has from now on, as many at once as it has slots, until it is closed.
 
-            If the last ones were short, some come ahead, to wait here for a slot (see `give_back`). A run can
-            come a second time, if the reply to the first one was lost. Lost connections are replaced inside.
+            `ahead` says how many more it wants now, to wait here for a slot (see `give_back`). A run can come
+            a second time, if the reply to the first one was lost. Lost connections are replaced inside.
             """
 
         async def held(self, host: str, epoch: int) -> list[Taken]:
-            """List the runs that this host has, as far as the fleet knows."""
+            """List the runs that this host has, as far as the fleet knows.
+
+            Those among them that it took `ahead` it may have given back, if the fleet lost that.
+            """
 
         async def affirm(self, host: str, epoch: int, runs: Sequence[Taken]) -> list[int]:
             """Have again what this host took, after the fleet lost its last commits; return what is refused.
@@ -155,7 +159,7 @@ if TYPE_CHECKING:
             """
 
         async def give_back(self, number: int, *, attempt: int, host: str, epoch: int) -> bool:
-            """Let another host have a run that came ahead, has not begun here, and never will.
+            """Return a run taken ahead that will not begin here, so that another host can take it.
 
             False as in `finish`: another one may have it already.
             """
@@ -267,7 +271,7 @@ class Placed:
 class Taken:
     """A run that a host has from now on, as `attempt`; the rest is what its home offered.
 
-    One that was taken `ahead` waits for a slot. Its home knows nothing of it before a report, or its end.
+    One taken `ahead` waits here for a slot. Its home hears of it with its first report, or its end.
     """
 
     number: int

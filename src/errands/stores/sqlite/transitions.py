@@ -293,7 +293,7 @@ class TransitionRows(Table):
 
     def running(self, tasks: Sequence[str] | None = None) -> tuple[list[tuple[Task, Run]], list[str]]:
         if tasks is not None and not tasks:
-            return [], []  # SQLite has no plan for that
+            return [], []  # with INDEXED BY, SQLite has no plan for an empty list
         rows = self.db.read(
             f"""
             SELECT {TASK.columns}, {RUN.columns}
