@@ -145,7 +145,10 @@ def may_find_secrets(pattern: str) -> bool:
 
 
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:
-    if _KEY.search(pattern):
+    letters = pattern.replace("\\", "")
+    is_named = any(each in letters for each in _BEGINNINGS if len(each) > 3)
+    # What is not understood counts as a match of everything, and so even of nothing.
+    if _KEY.search(pattern) or (is_named and any(matches(pattern, each, ()) for each in dialects)):
         return True
     return any(
         matches(pattern, each, _KEYS)

@@ -61,7 +61,8 @@ _REPEATS = re.compile(r"[*+{]")  # a pattern that may match any number of lines
 _BOUNDED = re.compile(
     r"\\[swdb](?:[*+?]|\{[\d,]*\})?\??|\\\W|\[[\w .,'\"/-]+\](?:[*+?]\??)?|\.(?:[*+?]\??)?|\w[*+?]\??"
 )
-_CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\([^)]*\)[?*]")
+# Parts of a pattern that name no word, or one that may be missing.
+_CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?[<!=#][^)]*\)|(?s:\(.*\))[?*{]")
 _WORD = re.compile(r"(?<![A-Za-z_])[A-Za-z_]{4,}(?![A-Za-z_?*{])")
 _DOTALL = re.compile(r"\(\?\w*s")
 _STARTUP = re.compile(
@@ -95,7 +96,7 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     chosen = _are_narrow(globs) or is_typed or _are_files(places, workspace)
     is_open = usage.has(*_HIDDEN) or _has_open_glob(usage)
     hidden = copies_all(usage) if is_open or not chosen else ()
-    if hidden and not is_open and _begins_in_code(usage):
+    if hidden and not is_open and _needs_a_word(usage):
         hidden = ask("may show many lines of every file", "settings")
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     sought = () if chosen else seeks_everywhere(usage, places, workspace)
@@ -222,8 +223,8 @@ def _spans_lines(pattern: str, is_dotall: bool) -> bool:
     return _REPEATS.search(_BOUNDED.sub("", pattern)) is not None
 
 
-def _begins_in_code(usage: Usage) -> bool:
-    """Return whether a search over several lines has a word that they must have: `struct \\w+ {[^}]*}`."""
+def _needs_a_word(usage: Usage) -> bool:
+    """Return whether a search over several lines requires a certain word: `struct \\w+ {[^}]*}`."""
     patterns = _patterns(usage)
     needed = all(_WORD.search(_CLASS.sub(" ", each)) and "|" not in each for each in patterns)
     is_hunt = any(seeks_secrets(each, _dialects(usage)) for each in patterns)
