@@ -55,6 +55,8 @@ _EMPTYING = regex(
     r"|migrate:(?:fresh|reset|refresh)|drop-(?:all|table|database)|downgrade"
     r"|manage\.py (?:flush|reset_db|sqlflush|clear\w+|delete\w*)|flyway clean|--force-reset)(?: |$)"
 )
+# What git loses or gives away when another program is told to run it, in one word or in several.
+_GIT = regex(r"(?<![\w.-])git (?:-[cC] \S+ |-\S+ )*(?:clean(?! -n| --dry-run)|push|reset|restore)(?![\w.-])")
 # Programs whose words are texts: what they say deletes nothing.
 _TEXTS = frozenset(
     "echo printf git gh grep egrep fgrep rg ag sed awk cat ls test [ jq pytest jest vitest cd".split()
@@ -84,6 +86,8 @@ def _deletions(name: str, rest: tuple[str, ...]) -> Iterator[str]:
         if emptied := _EMPTIED.fullmatch(word):
             place = emptied[1] or "".join(after[:1])
             yield from () if _TEMPORARY.fullmatch(place) else (f"removes everything in {place}",)
+    if name not in _TEXTS and (told := _GIT.search(" ".join(rest))):
+        yield f"tells `{name}` to `{told[0]}`"
     if name not in _TEXTS and (emptying := _EMPTYING.search(" ".join((name, *rest)))):
         yield f"deletes data: `{emptying[0].strip(' /')}`"
 

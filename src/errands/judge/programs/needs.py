@@ -49,12 +49,10 @@ TYPICAL = frozenset(
     web-test-runner webpack-bundle-analyzer wtr zx ast-grep backstop bundlewatch cap codeceptjs cucumber-js
     detox electron-builder ember esbuild-visualizer eslint_d expo import-sort jscodeshift jshint json5
     lit-analyzer loki metro nightwatch orval prettier-eslint quicktype react-native redocly
-    start-server-and-test stencil tap-dot tap-spec tape testcafe ts-json-schema-generator tslint typescript
-    uvu wdio zora""".split()
-)
-TYPICAL_OWNERS = frozenset(
-    """@11ty @angular @biomejs @cucumber @eslint @graphql-codegen @nestjs @playwright @redocly @stencil
-    @stryker-mutator @sveltejs @swc @tailwindcss @tanstack @typescript-eslint @vue @wdio""".split()
+    stencil tap-dot tap-spec tape testcafe ts-json-schema-generator tslint typescript
+    uvu wdio zora @11ty/eleventy @angular/cli @biomejs/biome @cucumber/cucumber @eslint/migrate-config
+    @graphql-codegen/cli @nestjs/cli @playwright/test @redocly/cli @stencil/core @stryker-mutator/core
+    @sveltejs/package @swc/cli @tailwindcss/cli @tanstack/router-cli @vue/cli-service @wdio/cli""".split()
 )
 READING_GIT = frozenset(
     """annotate blame cat-file check-attr check-ignore check-ref-format cherry count-objects describe diff
@@ -98,7 +96,14 @@ _SUBCOMMANDS = {
     "pytest": "--pastebin",
     "flask": "run",
     "rails": "server s db:drop db:reset",
-    "playwright": "install",
+    **dict.fromkeys("playwright @playwright/test".split(), "install"),
+    **dict.fromkeys("ng @angular/cli".split(), "add deploy new update serve"),
+    **dict.fromkeys("nest @nestjs/cli vue @vue/cli".split(), "add new create update upgrade start serve"),
+    **dict.fromkeys("redocly @redocly/cli".split(), "push push-status login"),
+    "expo": "install login publish start register",
+    "react-native": "init start run-android run-ios",
+    "electron-builder": "publish always onTag onTagOrDraft",
+    "metro": "serve",
     **dict.fromkeys("cdk cdktf sam serverless sls terragrunt".split(), "deploy destroy delete remove invoke"),
     **dict.fromkeys("lerna nx changeset goreleaser fastlane".split(), "publish release"),
     **dict.fromkeys("nvm fnm".split(), "install uninstall ls-remote list-remote"),
@@ -142,8 +147,10 @@ _DEEP = {
     **dict.fromkeys("python go mvn mvnw gradle gradlew rails".split(), 2),
 }
 _DRY = frozenset(("-n", "--dry-run", "--dry", "--just-print", "--recon"))
-# Of a version with a number, the one that is there is used; `@latest` is looked up.
+# A numbered version is taken from the project if it fits; `@latest` is always looked up.
 _NUMBERED = regex(r"(?<=.)@[\^~]?\d[\w.]*$")
+# Options of those that download, which have no value.
+_AGREEING = frozenset("-y --yes --no --no-install -q --quiet --offline --prefer-offline --bun --".split())
 _FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
 
 
@@ -209,19 +216,19 @@ def _script_needs(script: str) -> bool:
 
 
 def is_typical(words: tuple[str, ...]) -> bool:
-    """Return whether a program that may download others is told to run a tool that a project usually has."""
+    """Return whether `npx` or the like is told to run tools that projects usually have."""
     packages: list[str] = []
     rest = iter(words)
     for word in rest:
-        if word in ("-p", "--package"):
-            packages.append(next(rest, ""))
-        elif word.startswith("--package="):
-            packages.append(word.partition("=")[2])
-        elif word in ("-w", "--workspace", "--prefix"):
-            next(rest, None)
+        name, equals, value = word.partition("=")
+        if name in ("-p", "--package"):
+            packages.append(value if equals else next(rest, ""))
+        elif name in _PLACING["npm"]:
+            next(iter(()) if equals else rest, None)
         elif not word.startswith("-"):
             packages.append(word)
             break
+        elif word not in _AGREEING:
+            return False  # such as `-c LINE`; the value of another might be taken for a tool
     tools = [_NUMBERED.sub("", each) for each in packages]
-    is_known = all(each in TYPICAL or each.rpartition("/")[0] in TYPICAL_OWNERS for each in tools)
-    return bool(tools) and is_known and not needs_network(tools[-1], tuple(rest))
+    return bool(tools) and TYPICAL.issuperset(tools) and not needs_network(tools[-1], tuple(rest))
