@@ -26,7 +26,7 @@ from errands.judge.programs.needs import (
     needs_network,
 )
 from errands.judge.shell.grammar import LONGEST
-from errands.judge.shell.payload import without_pattern, without_payload, without_tests
+from errands.judge.shell.payload import LOCAL, without_pattern, without_payload, without_tests
 from errands.judge.shell.scripts import RUNNING, is_interpreter, names_program, run_by
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
@@ -47,7 +47,7 @@ _HELPING = frozenset("network script program option waits".split())
 _WORDS = re.compile(
     r"""(?<![\w.-])(?:rm|rmdir|unlink|shred|srm|truncate|dd|mkfs|fdisk|parted|curl|wget|ssh|scp|sftp|rsync|nc
     |ncat|netcat|socat|telnet|ftp|sudo|doas|su|pkexec|kill|pkill|killall|reboot|shutdown|docker|podman|kubectl
-    |crontab|eval|exec(?!(?:\s+\d*(?:>>?|<)(?:&\d|&-|\s*[\w.][\w./-]*))*\s*(?:[;\n]|&&|$)))(?![\w-])
+    |crontab|eval|exec(?!(?:\s+\d*(?:>>?|<)(?:&\d|&-|\s*[\w.][\w./-]*))+\s*(?:[;\n]|&&|$)|$))(?![\w-])
     | \b(?:
         (?:rmtree|rmSync|unlinkSync|rmdirSync|removedirs|urlopen|rm_rf|rm_r|urllib\.request)\b
         | os\.(?:remove|rmdir|unlink|truncate)\b | File\.delete\b | Deno\.remove
@@ -137,7 +137,6 @@ _TOOLS = re.compile(rf"(?:~|\$HOME|\$\{{HOME\}})/(?:{'|'.join(map(re.escape, TOO
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
 _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _ADDRESSES = ("http://", "https://", "ftp://", "ssh://")
-_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/[\w./-]*)?")
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
 # The first operand of these is a pattern or a program of their own, not a file.
 _PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
@@ -160,8 +159,6 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
         return False
     if name == "git" and _shows_repository(words, workspace):
         return reads_outside(words, workspace)
-    if name == "ln":
-        words = placed(words, workspace)
     reasons = tuple(reasons)
     if reasons and all(each.kind == "settings" for each in reasons):
         return reads_outside(words, workspace)  # everything but what its files are called is harmless
@@ -170,7 +167,11 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
     for reason in reasons:
         if reason.kind in _BEYOND or (reason.kind == "write" and not _writes_inside(name, words, workspace)):
             return True
-        if reason.undo == "no" and name != "tee" and not (name == "chmod" and only_allows(words)):
+        if (
+            reason.undo == "no"
+            and (name != "tee" or "{}" in words)
+            and not (name == "chmod" and only_allows(words, workspace))
+        ):
             return True
     if name in ALWAYS or not name.isascii() or needs_network(name, words[1:]):
         return True
@@ -209,7 +210,7 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 def reads_outside(words: tuple[str, ...], workspace: Workspace) -> bool:
     """Return whether an operand of a command names a place that does not exist inside a sandbox."""
     name = posixpath.basename(words[0])
-    rest = without_tests(placed(words, workspace) if name == "ln" else words)[1:]
+    rest = (without_pattern if name in ("fd", "fdfind") else without_tests)(placed(words, workspace))[1:]
     if name in _SAYING:
         return False
     if words[:2] == ("git", "grep"):
@@ -238,8 +239,7 @@ def reaches_out(word: str, workspace: Workspace) -> bool:
     home = f"{workspace.home}/"
     if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
         return False
-    is_local = _LOCAL.fullmatch(word.partition("=")[2] if word.startswith("--") else word)
-    if ("://" in word and not is_local) or _HOMES.match(path):
+    if "://" in word or _HOMES.match(path):
         return True
     if path.startswith("-"):
         return False
@@ -278,7 +278,7 @@ def writes_inside(path: str, workspace: Workspace) -> bool:
 
 def is_too_much(text: str, workspace: Workspace) -> bool:
     """Return whether a text that we could not parse needs more than a sandbox allows."""
-    if _ECHOED.fullmatch(text) or _LOCAL.fullmatch(text):
+    if _ECHOED.fullmatch(text) or LOCAL.fullmatch(text):
         return False
     text = without_payload(text)
     if len(text) > LONGEST or any(
@@ -369,7 +369,7 @@ def _writes_inside(name: str, words: tuple[str, ...], workspace: Workspace) -> b
     """Return whether a program that writes does so in the project, as far as its operands tell."""
     if name not in WRITERS:
         return False
-    operands = [word for word in words[1:] if not word.startswith("-")]
+    operands = [word for word in placed(words, workspace)[1:] if not word.startswith("-")]
     if name in _PATTERNED:
         operands = operands[1:]
     # Where to write may also be the value of an option (`7z x a.7z -o/etc`), but not of `--exclude`.

@@ -4,30 +4,51 @@ from __future__ import annotations
 
 import posixpath
 
+from errands.judge.programs.places import objection_to_recursion
+from errands.judge.workspace import is_within
 from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
 
-_ALLOWING = regex(r"[ugoa]*\+[rwxX]+(?:,[ugoa]*\+[rwxX]+)*")
-_SYMBOLIC = regex(r"-[a-z]*s[a-z]*|--symbolic")
+_ALLOWING = regex(r"(?:u?\+[rwxX]+|[ugoa]+\+[rxX]+)(?:,(?:u?\+[rwxX]+|[ugoa]+\+[rxX]+))*")
+_SHOWING = regex(r"(?:^|,)(?:[ua]*[goa][ugoa]*)?\+[wxX]*r")  # lets others read
+_SYMBOLIC = regex(r"-[fnv]*s[fnv]*|--symbolic")
 _RANGING = frozenset("perl ruby raku ghc runghc julia swift cargo".split())
 _RANGE = regex(r"(?<=[\w/)\]\"']) \.\.\.? (?=[\w/(\[\"'$])")
 _FORMATTING = frozenset("erl iex elixir mix rebar3 sbcl clisp guile racket".split())
 _FORMAT = regex(r"~[A-Za-z%](?!\w)")
 
 
-def only_allows(words: tuple[str, ...]) -> bool:
-    """Return whether `chmod` only gives permissions: nothing is lost, even in a whole tree."""
-    operands = [word for word in words[1:] if word not in ("-R", "--recursive", "-v", "-c")]
-    return bool(operands) and _ALLOWING.fullmatch(operands[0]) is not None
+def only_allows(words: tuple[str, ...], workspace: Workspace) -> bool:
+    """Return whether `chmod` only adds permissions.
+
+    Nothing becomes inaccessible then, even in a whole tree; and others must not get to read secrets.
+    """
+    rest = [word for word in words[1:] if word not in ("-R", "--recursive", "-v", "-c")]
+    has_others = any(word.startswith("-") for word in rest)  # `--reference=x`, or a mode such as `-w`
+    if not rest or has_others or not _ALLOWING.fullmatch(rest[0]):
+        return False
+    return not (_SHOWING.search(rest[0]) and any(_holds_secrets(place, workspace) for place in rest[1:]))
+
+
+def _holds_secrets(place: str, workspace: Workspace) -> bool:
+    """Return whether a place may have files that only their owner may read: the project, `.git`."""
+    is_all = is_within(workspace.real(workspace.project), workspace.real(place))
+    return is_all or objection_to_recursion(place, workspace) is not None
 
 
 def placed(words: tuple[str, ...], workspace: Workspace) -> tuple[str, ...]:
     """Return the words of `ln -s` with relative targets as seen from here, not from the link."""
+    options = [word for word in words[1:] if word.startswith("-")]
     operands = [at for at in range(1, len(words)) if not words[at].startswith("-")]
-    if len(operands) != 2 or not any(_SYMBOLIC.fullmatch(word) for word in words):
+    if (
+        posixpath.basename(words[0]) != "ln"
+        or len(operands) != 2
+        or not options
+        or not all(map(_SYMBOLIC.fullmatch, options))
+    ):
         return words
     target, link = (words[at] for at in operands)
     is_directory = link.endswith("/") or workspace.is_directory(link)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from errands.judge.shell.grammar import Step
     from errands.judge.workspace import Workspace
 
-_ENTERING = regex(r"""\s*cd\s+["']?((?:\./)?\w(?:[\w-]|\.(?!\.)|/)*)["']?\s*(?:&&|;|\n)""")
+# Only where no other command changes the directory, and nothing runs if this one fails.
+_ENTERING = regex(
+    r"""\s*cd\s+["']?((?:\./)?\w(?:[\w-]|\.(?!\.)|/)*)["']?\s*&&(?!(?s:.*)\b(?:cd|pushd|popd)\b)"""
+)
 # A `cd` to a directory below, or up again and nothing else.
 _MOVE = regex(
     r"""(?x)((?:^|[\s;&|({])(?:cd|pushd)\s+)
@@ -52,18 +55,16 @@ def staying(step: Step, places: list[Workspace]) -> list[Workspace]:
 
 
 def entered(source: str, workspace: Workspace) -> Workspace:
-    """Return where a line works that begins with a `cd` to a directory below, and is not followed.
+    """Return where a line that is not followed runs, if it begins with a `cd` to a directory below.
 
-    What it calls `..` is in the project then: `cd build && cmake .. && make -j$(nproc)`.
+    Its `..` is then still in the project: `cd build && cmake .. && make -j$(nproc)`.
     """
     found = _ENTERING.match(source)
     if found is None:
         return workspace
-    target = workspace.real(found[1])
-    is_inside = is_within(target, workspace.real(workspace.project))
-    return (
-        workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, found[1]))) if is_inside else workspace
-    )
+    if not is_within(workspace.real(found[1]), workspace.real(workspace.project)):
+        return workspace
+    return workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, found[1])))
 
 
 def without_returns(source: str) -> str:

@@ -14,6 +14,8 @@ READERS = frozenset(
     printf test md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum nl od hexdump
     strings jq diff cmp sed cut sort tac rev column fold""".split()
 )
+# And those that only show names, sizes and dates.
+LOOKERS = frozenset("ls stat basename dirname realpath readlink du echo printf test".split())
 VARIABLE = regex(r"(?s)([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 NAMELIKE = regex(r"[A-Za-z_./]")
 

@@ -15,6 +15,7 @@ _SEARCH = regex(
     (?:'[^']*'|"[^"$`\\]*"|[\w.]+)"""
 )
 _SEARCHING = frozenset("grep egrep fgrep rg ag ack".split())
+_FINDING = frozenset(("fd", "fdfind"))
 _SEARCHERS = ("grep", "rg", "ag", "ack")  # one of them is in every line that `_SEARCH` finds something in
 _OTHERWISE = regex(r"-[A-Za-z.]*[Ofg]|--(?:pre|open|file|i?glob|host|ignore-file)")
 # What sed replaces and with what: one plain `s` command, whose flags neither write nor run anything.
@@ -61,6 +62,9 @@ _CHOSEN = regex(
 )
 _TEST = regex(r"~?\w[\w .:|&()!^$*\[\]-]*")
 _TESTERS = regex(rf"(?:.*/)?{_TESTER}")
+# A server that the line itself or the tests start, also as the value of an option.
+LOCAL = regex(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/[\w./-]*)?")
+_SERVER = regex(rf"(?:--[\w-]+=)?{LOCAL.pattern}")
 _ARGUMENTS = r"\b(?:2>&1|[^\n;&|`$()])*"
 # Commands that run nothing of what was written; with any other, the text counts.
 _BESIDE = (
@@ -129,6 +133,8 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
         return _without_filter(words)
     if words[0] == "echo":  # the whole line says whether anything else gets what it prints
         return ("echo", *(word for word in words[1:] if _EXPANDED.search(word)))
+    if words[0] in _FINDING and not "".join(words[1:2]).startswith("-"):
+        return words[:1] + words[2:]
     first = 2 if words[:2] == ("git", "grep") else 1 if words[0] in _SEARCHING else 0
     for at in range(first, len(words)) if first else ():
         if _OTHERWISE.match(words[at]):
@@ -139,10 +145,11 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def without_tests(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command without those that choose the tests it runs: `cargo test token`."""
+    """Return the words of a command without those for its tests: `cargo test token`, `http://localhost`."""
     if not any(map(_TESTERS.fullmatch, words[:4])):
         return words
-    return (words[0], *(word for word in words[1:] if not _TEST.fullmatch(word)))
+    rest = (word for word in words[1:] if not (_TEST.fullmatch(word) or _SERVER.fullmatch(word)))
+    return (words[0], *rest)
 
 
 def without_chosen(words: tuple[str, ...]) -> tuple[str, ...]:

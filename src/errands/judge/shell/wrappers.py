@@ -9,7 +9,7 @@ from __future__ import annotations
 from errands.judge.programs.globs import may_match_plain
 from errands.judge.programs.places import may_name_secret
 from errands.judge.shell.fd import follow_fd
-from errands.judge.shell.followed import READERS, VARIABLE, Followed, unknown
+from errands.judge.shell.followed import LOOKERS, READERS, VARIABLE, Followed, unknown
 from errands.judge.shell.grammar import Step, Word
 from errands.judge.shell.scripts import OTHER_SHELLS, SHELLS
 from errands.model.record import evolve, record
@@ -162,18 +162,17 @@ def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
     return Followed(doubt=f"runs a script: {script}", kind="script")
 
 
-# find and xargs pass names of files to a command. The names begin with the place where find started, so none
-# is an option; the command must be one of those that only read.
-
 # These are harmless whatever words they get.
 _SAYERS = frozenset("echo basename dirname".split())
-_LOOKERS = frozenset("ls stat basename dirname realpath readlink du echo printf test".split())
 # Predicates of find without a value: the next word is another predicate.
 _ALONE = frozenset(
     """-print -print0 -prune -o -or -a -and ! -not -empty -ls -readable -executable -writable -true
     -depth -daystart -xdev -mount -noleaf -nouser -nogroup -quit ( ) , -L -H -P""".split()
 )
 _EXECS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+# find and xargs pass names of files to a command. The names begin with the place where find started, so none
+# is an option; the command must be one of those that only read.
 
 
 def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
@@ -289,7 +288,7 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
                 Word(text=name, pattern=pattern) if word.text == "{}" else word for word in inner
             )
             steps.append(Step(words=replaced))
-        if inner[0].text not in _LOOKERS:
+        if inner[0].text not in LOOKERS:
             # Reading what find finds is as harmless as searching the whole directory.
             whole = searched or (Word(text="grep"), Word(text="-e"), Word(text="zxq"))
             steps.append(Step(words=(whole[0], Word(text=recursive), *whole[1:], Word(text=start))))
