@@ -35,12 +35,16 @@ FILES = [
 ]
 SECRETS = (".env", "server.pem", "config/database.yml", ".mcp.json")
 SECRETS_AT_HOME = (".ssh/id_rsa", ".aws/credentials", ".netrc", ".bash_history", ".config/gh/hosts.yml")
-# What changes a file, its name or its rights, connects, or starts a program, a process or a thread.
+# What changes a file, its name or its rights, connects, starts a program, a process or a thread, or reaches
+# other processes and the machine itself.
 _CALLS = """
 open openat openat2 creat rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir link linkat symlink
 symlinkat chmod fchmod fchmodat chown fchown lchown fchownat truncate ftruncate mknod mknodat utime utimes
-utimensat futimesat setxattr lsetxattr fsetxattr removexattr connect bind sendto sendmsg execve execveat chdir
-mount ptrace clone clone3 fork vfork
+utimensat futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr fallocate connect bind
+sendto sendmsg sendmmsg execve execveat chdir mount umount2 ptrace clone clone3 fork vfork kill
+pidfd_send_signal pidfd_getfd process_vm_readv process_vm_writev unshare setns chroot pivot_root sethostname
+setdomainname settimeofday clock_settime adjtimex reboot swapon swapoff syslog bpf add_key keyctl
+io_uring_setup
 """.split()
 _DRIVER = f"""
 import json, os, select, signal, subprocess, sys, time
