@@ -36,7 +36,7 @@ _PATTERNS = "-e --regexp -f --file"
 
 _NO_LINES = "-l --files-with-matches --files-without-match -c --count --count-matches -q --quiet".split()
 _CONTEXT = "-A -B -C --after-context --before-context --context".split()
-_HIDDEN = ("-.", "--hidden", "-u", "--unrestricted", "--no-ignore")
+_HIDDEN = ("-.", "--hidden", "-u", "--unrestricted", "--no-ignore", "--untracked")
 _FOLLOWS = ("-R", "--dereference-recursive")
 # Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
 _PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", '"zq": "xw8"', "-----QZWX")
