@@ -86,10 +86,10 @@ def _grep(usage: Usage, workspace: Workspace) -> Reasons:
 def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--files", "--type-list"):
         return _names_below(usage.operands, workspace)
-    named = [*usage.values("-g", "--glob", "--iglob"), *_added_types(usage)]
-    secret = _secret_choice(named, workspace, sees_hidden=usage.has(*_HIDDEN))
+    named = usage.values("-g", "--glob", "--iglob")
+    secret = _secret_choice([*named, *_added_types(usage)], workspace, sees_hidden=usage.has(*_HIDDEN))
     places = _files(usage, _PATTERNS)
-    globs = [each for each in usage.values("-g", "--glob", "--iglob") if not each.startswith("!")]
+    globs = [each for each in named if not each.startswith("!")]
     types = usage.values("-t", "--type")
     is_typed = bool(types) and "all" not in types and not usage.has("--type-add")
     is_typed = is_typed and not any(map(_TELLING.fullmatch, types))
@@ -176,7 +176,7 @@ def _is_secret_place(pattern: str, workspace: Workspace, *, sees_hidden: bool) -
     names = pattern.strip("/").split("/")
     plain = [name for name in names if name.strip("*")]
     if sees_hidden and plain in (["config"], ["config.worktree"]) and names[-1] == plain[0]:
-        return True  # those of a repository are called so
+        return True  # a repository's settings have that name
     path = "/".join(plain)
     if not path or is_wild(path) or len(names) == 1:
         return False

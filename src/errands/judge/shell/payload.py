@@ -25,12 +25,12 @@ _REPLACEMENT = regex(
     |"s([/|\#,@!%])(?:(?!\3)[^"$`\\\n])*\3(?:(?!\3)[^"$`\\\n])*\3[gIip0-9]*")"""
 )
 # A filter of jq, whose words are keys (`.key`, `.env`), not files; `env` and modules still count.
-_FILTER = regex(
-    r"""(?x)((?:^|[\s;&|(`])jq(?:\s+(?:-[acCejMnrRsS]+|--(?:raw-output|compact-output|slurp|exit-status
-    |null-input|sort-keys|raw-input|tab|join-output)|--arg(?:json)?\s+\w+\s+[\w."$-]+))*\s+)
-    '(?![^']*(?:\benv\b|\$ENV|\bimport\b|\binclude\b))[^']*'"""
-)
 _LOOKING = regex(r"\benv\b|\$ENV|\bimport\b|\binclude\b")
+_FILTER = regex(
+    rf"""(?x)((?:^|[\s;&|(`])jq(?:\s+(?:-[acCejMnrRsS]+|--(?:raw-output|compact-output|slurp|exit-status
+    |null-input|sort-keys|raw-input|tab|join-output)|--arg(?:json)?\s+\w+\s+[\w."$-]+))*\s+)
+    '(?![^']*(?:{_LOOKING.pattern}))[^']*'"""
+)
 # A text that is only printed, and where something else may get it instead.
 _PRINTED = regex(
     r"""(?x)((?:^|[;&\n]|\b(?:do|then|else))\s*echo\s+(?:-[ne]+\s+)?)(?:'[^']*'|"[^"$`\\]*")(?=\s*(?:$|[;\n]|&&|\|\|))"""
