@@ -51,7 +51,8 @@ def test_lines_that_the_judge_was_not_made_with_ask_as_rarely() -> None:
 def test_what_developers_type_in_any_language_asks_as_rarely() -> None:
     """Among them are 30 that talk to Docker, a cluster or a code host, and some that need a person.
 
-    More than elsewhere ask, and rightly: those, packages, other repositories, secrets and deletion.
+    More of them ask than elsewhere, and rightly: besides those, installs of packages, other repositories,
+    secrets and deletion.
     """
     day = lines("third_day.jsonl")
     known = {*lines("agent_day.jsonl"), *lines("second_day.jsonl")}

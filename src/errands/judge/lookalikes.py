@@ -22,9 +22,9 @@ _FORMAT = regex(r"~[A-Za-z%](?!\w)")
 
 
 def only_allows(words: tuple[str, ...], workspace: Workspace) -> bool:
-    """Return whether `chmod` only adds permissions.
+    """Return whether `chmod` only adds permissions, so that nothing becomes inaccessible, even in a tree.
 
-    Nothing becomes inaccessible then, even in a whole tree; and others must not get to read secrets.
+    Nor may others get to read what only its owner could.
     """
     rest = [word for word in words[1:] if word not in ("-R", "--recursive", "-v", "-c")]
     has_others = any(word.startswith("-") for word in rest)  # `--reference=x`, or a mode such as `-w`
@@ -40,7 +40,10 @@ def _holds_secrets(place: str, workspace: Workspace) -> bool:
 
 
 def placed(words: tuple[str, ...], workspace: Workspace) -> tuple[str, ...]:
-    """Return the words of `ln -s` with relative targets as seen from here, not from the link."""
+    """Return the words of `ln -s` with a relative target rewritten to start from the current directory.
+
+    As it is written, it starts from the link's.
+    """
     options = [word for word in words[1:] if word.startswith("-")]
     operands = [at for at in range(1, len(words)) if not words[at].startswith("-")]
     if (

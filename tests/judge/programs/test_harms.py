@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spec("A1", "A12")
         ("rm README.md", "deletes README.md; cannot be undone"),
         ("rm -- -x", "deletes -x; cannot be undone"),
         ("shred -u x", "destroys the content of x; cannot be undone"),
-        ("truncate -s 0 x", "cuts off the content of 0 x; cannot be undone"),
+        ("truncate -s 0 x", "sets the size of files, cutting off their content: 0 x; cannot be undone"),
         ("dd if=a of=b", "copies raw blocks: if=a of=b; cannot be undone"),
         ("mkfs.ext4 /dev/sdb1", "formats /dev/sdb1; cannot be undone"),
         (

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # The signs before a path that say how to read it, long or short; a colon may end the short ones.
 _MAGIC = re.compile(r"^:\([^)]*\)|^:/+:?")
-# The third parent of a stash, alone, with the others or by its message: files that were never committed. On
-# some disks letter case makes no difference, and so none to such a name.
+# The third parent of a stash, alone, with the others or by its message: files that were never committed. Some
+# file systems ignore case, and so does git in such a name there.
 _UNTRACKED = re.compile(r"(?i)(.*\.\.)?(refs/)?stash\b.*\^(-|0*3|@|\{/)")
 # A stash, whose history has those files, and the newest commit with some words, which they may be.
 _STASH = re.compile(r"(?i)(.*\.\.)?(refs/)?stash($|[@^~:]|\.\.)")
@@ -40,7 +40,7 @@ _WALKS = frozenset(("git log", "git whatchanged", "git range-diff"))
 # These show a stash against the commit that it was made on, unless an option makes them compare it with each
 # of its parents (`-m`), or go on to those (`-5`).
 _OF_ONE_COMMIT = frozenset(("git show", "git reflog", "git diff-tree"))
-# The options that do neither.
+# Options that do neither of these.
 _STAYING = frozenset(re.split(r"\[?=", option)[0] for option in DIFF.split()) - {"-m", "--diff-merges"}
 _STAYING |= frozenset(
     """--pretty --format --oneline --abbrev-commit --no-abbrev-commit --date --relative-date --notes
@@ -114,7 +114,7 @@ def _about_stashed(usage: Usage) -> Reasons:
 
 
 def _goes_on(usage: Usage) -> bool:
-    """Return whether a command for single commits also reaches their parents."""
+    """Return whether a command that shows single commits also goes on to their parents."""
     is_range = any(word.startswith("^") for word in usage.operands)
     return is_range or any(name not in _STAYING for name, _ in usage.options)
 

@@ -67,7 +67,7 @@ def _operands(words: tuple[str, ...]) -> list[str]:
 
 
 def does(
-    text: str, kind: str, undo: Undo = "unknown", *, when: str = "", nothing: str = "what it takes by default"
+    text: str, kind: str, undo: Undo = "unknown", *, when: str = "", nothing: str = "(nothing named)"
 ) -> Harm:
     return Harm(text=text, kind=kind, undo=undo, when=when, nothing=nothing)
 
@@ -90,7 +90,7 @@ FILES = {
     **_each("rmdir", does("deletes the empty directory {}", "delete", "yes")),
     **_each("shred srm wipe", does("destroys the content of {}", "delete", "no")),
     **_each("trash trash-put gio", does("moves {} to the trash", "delete", "yes")),
-    **_each("truncate", does("cuts off the content of {}", "delete", "no")),
+    **_each("truncate", does("sets the size of files, cutting off their content: {}", "delete", "no")),
     **_each("dd", does("copies raw blocks: {}", "write", "no")),
     **_each("mv gmv", does("moves files, and may overwrite some: {}", "write")),
     **_each("cp gcp install ditto", does("copies and may overwrite files: {}", "write")),
@@ -114,12 +114,12 @@ FILES = {
     **_each("ed ex vi vim nvim nano emacs pico code", does("opens {} in an editor", "write")),
     **_each(
         "chmod",
-        does("changes permissions in whole directories: {}", "write", "no", when="-R --recursive"),
+        does("changes permissions recursively: {}", "write", "no", when="-R --recursive"),
         does("changes permissions: {}", "write"),
     ),
     **_each(
         "chown chgrp",
-        does("changes the owner in whole directories: {}", "write", "no", when="-R --recursive"),
+        does("changes the owner recursively: {}", "write", "no", when="-R --recursive"),
         does("changes the owner: {}", "write"),
     ),
     **_each("chattr setfacl setfattr xattr", does("changes attributes of files: {}", "write")),
@@ -264,7 +264,11 @@ PACKAGES = {
     ),
     **_uses("conda mamba micromamba apt", "list info", does("shows what is installed", "script")),
     **_uses("conda mamba micromamba", "run", does("runs a command in an environment: {}", "script")),
-    **_uses("conda mamba micromamba", "activate deactivate", does("switches environments: {}", "script")),
+    **_uses(
+        "conda mamba micromamba",
+        "activate deactivate",
+        does("switches environments: {}", "script", nothing="the default one"),
+    ),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(
         "make gmake ninja just task rake gradle mvn ant bazel cmake meson scons tox nox invoke",

@@ -43,7 +43,7 @@ _TELLING = frozenset(
     initializers firebase aws gcp azure stripe twilio
     """.split()
 )
-# Of those, what also says so inside of a longer word: `mysecrets.md`.
+# Those that also count inside a longer word: `mysecrets.md`.
 _GLUED = regex(
     r"passw|secrets?$|^secrets|credential|apikey|apitoken|authtoken|accesstoken|privatekey|mnemonic"
 )

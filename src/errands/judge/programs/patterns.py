@@ -51,7 +51,7 @@ _OPTIONS = re.compile(r"\(\?[A-Za-z-]*x")  # from there on blanks mean nothing
 def matches(pattern: str, dialect: Dialect, texts: Sequence[str]) -> bool:
     """Return whether a pattern may match one of these texts.
 
-    Each line of it is a pattern of its own, except for `rg`, which reads all as one: `[<newline>A-Z]`.
+    Each line of it is a pattern of its own, except in `rg`, which reads them all as one: `[<newline>A-Z]`.
     """
     parts = [pattern, *pattern.split("\n")]
     if dialect == "fixed":

@@ -246,7 +246,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
         return None if use == "LOOK" else _said_of_kernel(parts, word, wild=wild)
     of_system = _system if wild and is_wild(top) else _system_by_first.get(top, ())
     if any(_begins(parts, place, wild=wild) for place in of_system):
-        return f"reads {word}, where the system keeps secrets"
+        return f"reads {word}, where the system keeps accounts or secrets"
     if use != "LOOK" and _is_closed(parts):
         return f"reads {word}, which belongs to the system and may hold secrets"
     for start, part in enumerate(parts):
@@ -331,7 +331,7 @@ def _may_lead_to_home(pattern: str, home: str) -> bool:
     """Return whether a pattern may match a home directory, or one that contains it: `/ho?e`."""
     parts = _parts(pattern)
     while parts and not parts[-1].strip("*?"):
-        parts = parts[:-1]  # everything in a directory is as much as the directory
+        parts = parts[:-1]  # everything in a directory amounts to the directory itself
     if _may_contain(parts, _parts(home)):
         return True
     return any(_may_contain(parts, (top, "*")) for top in ("home", "users", "root"))

@@ -69,13 +69,13 @@ def _in_the_other(usage: Usage, workspace: Workspace) -> Reasons:
     return ask_each(found, "secret")[:1]
 
 
-# What iconv is to do with what does not fit.
 _LONGEST_CHARSET = 80
+# What iconv should do with characters that cannot be converted.
 _CHARSET_WISH = re.compile(r"(?i)(//(translit|ignore|non_identical_discard)?)+$")
 
 
 def _no_charmaps(usage: Usage, workspace: Workspace) -> Reasons:
-    """Refuse the name of a file as a character set, which iconv then reads: `//etc/shadow` is one, too."""
+    """Refuse the name of a file as a character set, which iconv then reads; `//etc/shadow` counts, too."""
     named = usage.values("-f", "--from-code", "-t", "--to-code")
     if any(len(each) > _LONGEST_CHARSET for each in named):
         return ask("the name of a character set is too long", "option")

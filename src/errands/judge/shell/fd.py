@@ -45,7 +45,7 @@ def follow_fd(words: tuple[Word, ...], source: Step | None) -> Followed:
 
 
 def _found(texts: list[str]) -> list[str]:
-    """Return names that fd may find. Its patterns tell which secrets these may be: `fd -H '^\\.env'`."""
+    """Return names that fd may find. Its patterns tell which secrets it may find: `fd -H '^\\.env'`."""
     from errands.judge.programs.entry import table
     from errands.judge.programs.globs import may_match_plain
     from errands.judge.programs.patterns import matches
