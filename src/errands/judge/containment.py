@@ -169,7 +169,7 @@ def needs_more(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Wor
             return True
         if (
             reason.undo == "no"
-            and (name != "tee" or "{}" in words)
+            and (name != "tee" or "{}" in words or len(words) == 1)
             and not (name == "chmod" and only_allows(words, workspace))
         ):
             return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 
-from errands.judge.programs.places import objection_to_recursion
 from errands.judge.workspace import is_within
 from errands.model.text.regex import regex
 
@@ -30,13 +29,12 @@ def only_allows(words: tuple[str, ...], workspace: Workspace) -> bool:
     has_others = any(word.startswith("-") for word in rest)  # `--reference=x`, or a mode such as `-w`
     if not rest or has_others or not _ALLOWING.fullmatch(rest[0]):
         return False
-    return not (_SHOWING.search(rest[0]) and any(_holds_secrets(place, workspace) for place in rest[1:]))
+    return not (_SHOWING.search(rest[0]) and any(_is_all(place, workspace) for place in rest[1:]))
 
 
-def _holds_secrets(place: str, workspace: Workspace) -> bool:
-    """Return whether a place may have files that only their owner may read: the project, `.git`."""
-    is_all = is_within(workspace.real(workspace.project), workspace.real(place))
-    return is_all or objection_to_recursion(place, workspace) is not None
+def _is_all(place: str, workspace: Workspace) -> bool:
+    """Return whether a place may be the whole project, with files that only their owner may read."""
+    return "$" in place or is_within(workspace.real(workspace.project), workspace.real(place))
 
 
 def placed(words: tuple[str, ...], workspace: Workspace) -> tuple[str, ...]:

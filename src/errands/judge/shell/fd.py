@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.judge.shell.followed import LOOKERS, READERS, Followed, unknown
+from errands.judge.shell.followed import LOOKERS, Followed, unknown
 from errands.judge.shell.grammar import Step, Word
 from errands.model.text.regex import regex
 
@@ -15,6 +15,7 @@ _EXECS = frozenset("-x --exec -X --exec-batch".split())
 _LETTERS = regex(r"-[HIusigFaLp01q]*([A-Za-z])")
 _EXTENSION = regex(r"(?:--extension=|-[HIusigFaLp01q]*e=?)(.+)")
 _HIDDEN = regex(r"-[A-Za-z]*[Hu][A-Za-z]*|--hidden|--unrestricted")
+_NAME = regex(r"\{/?\.?\}")  # also without its directory or its ending
 _REGEX_SIGNS = regex(r"[\^$\\()*+?|]")
 # Hidden names that stand for all which have secrets, or lead to some.
 _SECRETS = (".env", ".git")
@@ -32,16 +33,19 @@ def follow_fd(words: tuple[Word, ...], source: Step | None) -> Followed:
         return unknown(words, "runs a command for each file in a way that is not analysed")
     whole = inner if any("{" in word.text for word in inner) else (*inner, Word(text="{}"))
     steps = [whole]
+    parent = ".git" if any(map(_HIDDEN.fullmatch, texts[1:start])) else "."
     # Names and numbers of files show no secrets.
     for name in () if inner[0].text in LOOKERS or inner[0].text == "wc" else _found(texts[1:start]):
-        steps.append(tuple(Word(text=word.text.replace("{}", name)) for word in whole))
-        if inner[0].text not in READERS:
-            steps.append((Word(text="cat"), Word(text=name)))
+        steps.append(tuple(Word(text=_filled(word.text, name, parent)) for word in whole))
     return Followed(
         steps=tuple(Step(words=each) for each in steps),
         itself=words[:start] + words[end + 1 :],
         doubt=f"runs `{inner[0].text}` for each file that is found",
     )
+
+
+def _filled(text: str, name: str, parent: str) -> str:
+    return _NAME.sub(lambda _: name, text).replace("{//}", parent)
 
 
 def _found(texts: list[str]) -> list[str]:
@@ -64,7 +68,7 @@ def _found(texts: list[str]) -> list[str]:
         option = f"-{letters[1]}" if letters else text
     sought = [_REGEX_SIGNS.sub("", each) for each in operands]
     if extensions:
-        return [f"{name}.{each}" for each in extensions for name in ("", "x", *sought)]
+        return [f"{name}.{each}" for each in extensions for name in ("x", *sought)]
     pattern = "".join(operands[:1])
     if not any(map(_HIDDEN.fullmatch, texts)):
         found = []
