@@ -104,7 +104,7 @@ class Engine(EngineCore):
 
     def _with_host(self, draft: Draft) -> Draft:
         if draft.host is not None or self.config.runs.host:
-            from errands.engine.fleet.default_host import with_host
+            from errands.engine.fleet.placed_run import with_host
 
             draft = with_host(self, draft, self.config.runs.host)
         return draft

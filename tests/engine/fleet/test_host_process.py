@@ -20,7 +20,7 @@ from errands.ports.home import boottime, read_fuse
 from errands.runners.output.log import send_numbered
 from errands.runners.output.mirror import Mirror, exit_facts, has_ended
 from errands.testing.engines import embedded, until
-from tests.engine.fleet.test_host_side import HOST, Host, eventually
+from tests.engine.fleet.hosts import HOST, Host, eventually
 
 if TYPE_CHECKING:
     from errands.ports.fleet import Orders, Piece

@@ -4,120 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, suppress
-from pathlib import Path
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 import pytest
 
-from errands.bootstrap import open_fleet
 from errands.engine.daemon.launch import LaunchBuilder
-from errands.engine.fleet import host_side
-from errands.engine.fleet.host_side import HostSide
+from errands.engine.fleet.guest import BEHIND
 from errands.engine.fleet.placed_run import LANE
 from errands.model.ending import OUT_OF_TOUCH
-from errands.model.errors import FleetUnreachable
-from errands.model.limits import LIMITS, Limits
-from errands.model.record import evolve
-from errands.ports.fleet import HostFacts, Placed, PlacedView, Stop, Taken
+from errands.ports.fleet import Stop
 from errands.ports.fleet.input import Input
 from errands.ports.home import boottime, write_fuse
 from errands.ports.store import Query
-from errands.runners.output.log import send_numbered
-from errands.runners.output.mirror import exit_facts
-from errands.testing.engines import TestEngine, embedded, until
+from errands.testing.engines import until
+from tests.engine.fleet.hosts import HOME, HOST, Host, eventually
 
 if TYPE_CHECKING:
-    from errands.ports.fleet import Fleet
+    pass
 
 pytestmark = pytest.mark.spec("X12")
-
-HOME = "the home of the task"
-HOST = HostFacts(id="h1", name="big", labels=("gpu",), slots=2, version="0", boot="b")
-
-
-class Host:
-    """A host with a real engine and a real fleet, whose host process the test is."""
-
-    def __init__(self, engine: TestEngine, fleet: Fleet, epoch: int, folder: Path, url: str) -> None:
-        self.url = url
-        self.engine = engine
-        self.fleet = fleet
-        self.epoch = epoch
-        self.folder = folder
-        self.side = self.new_side()
-
-    def new_side(self) -> HostSide:
-        """Replace the side by one that knows nothing, as after a kill."""
-        self.side = HostSide(self.engine.engine, self.fleet, HOST.id, exit_facts, send_numbered)
-        self.side.epoch = self.epoch
-        return self.side
-
-    async def offer(self, line: str, **changes: Any) -> int:
-        key = f"task-{len(await self.fleet.placed(limit=100))}.1:1"
-        body = {
-            "from": "laptop", "task": "task", "name": "task", "description": "", "commands": [line],
-            "before": [], "lastly": [], "cwd": str(self.folder), "cwd_is_named": True, "env": {},
-            "sandbox": "none", "limits": LIMITS.whole(Limits()), "consent": "yes", "approved_by": "ada",
-            "digest": "", **changes,
-        }  # fmt: skip
-        return await self.fleet.offer(
-            Placed(
-                home=HOME, key=key, task="task", selector="gpu", lane="shell", priority=1, policy="lost",
-                body=body,
-            )
-        )  # fmt: skip
-
-    async def sql(self, statement: str) -> None:
-        """Change what the fleet knows, behind its back."""
-        async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as line:
-            await line.execute(statement.encode())
-
-    async def take(self, number: int) -> Taken:
-        async with asyncio.timeout(60), aclosing(self.fleet.taken(host=HOST)) as runs:  # type: ignore[type-var]
-            taken = await anext(runs)
-        assert taken.number == number
-        return taken
-
-    async def view(self, number: int) -> PlacedView:
-        return next(each for each in await self.fleet.placed(limit=100) if each.number == number)
-
-    async def outcome(self, number: int) -> Mapping[str, Any]:
-        """Work until the fleet has the end of a run."""
-
-        async def has_ended() -> bool:
-            await self.side.work()
-            return (await self.view(number)).outcome is not None
-
-        await eventually(has_ended)
-        outcome = (await self.view(number)).outcome
-        assert outcome is not None
-        return outcome
-
-    async def tasks(self) -> list[str]:
-        return [view.state for view in self.engine.engine.list(Query())]
-
-
-async def eventually(fact: Callable[[], Any]) -> None:
-    async with asyncio.timeout(60):
-        while not await fact():
-            await asyncio.sleep(0.02)
-
-
-@pytest.fixture
-async def host(own_home: Path, database: str, tmp_path: Path) -> AsyncIterator[Host]:
-    fleet = open_fleet(database)
-    await fleet.open()
-    lease = await fleet.join(HOST)
-    async with embedded(str(own_home)) as engine:
-        engine.engine.queue.set_lane(LANE, 2)
-        write_fuse(engine.engine.home.fuse, boottime() + 3600)
-        folder = tmp_path / "work"
-        folder.mkdir()
-        yield Host(engine, fleet, lease.epoch, folder, database)
-    await fleet.close()
 
 
 async def test_a_run_that_was_taken_and_not_submitted_is_found_again(host: Host) -> None:
@@ -263,7 +169,7 @@ async def test_of_much_output_the_beginning_and_the_end_arrive(host: Host) -> No
     pieces = await host.fleet.output(number, attempt=1, start=0)
 
     last = pieces[-1]
-    assert last.start + len(last.content) == int(facts["bytes"]) > 4 * host_side.BEHIND
+    assert last.start + len(last.content) == int(facts["bytes"]) > 4 * BEHIND
     assert last.content.endswith(b"\nlast\n")
 
 
@@ -407,201 +313,3 @@ async def test_the_event_that_led_to_a_run_reaches_it(host: Host) -> None:
     pieces = await host.fleet.output(number, attempt=1, start=0)
     assert b"".join(piece.content for piece in pieces) == b'file\n{"count": 1}\n'
     assert os.listdir(host.engine.engine.home.guests) == []
-
-
-async def ahead(host: Host, line: str) -> Taken:
-    """Return a run that came ahead of its slot."""
-    taken = await host.take(await host.offer(line))
-    await host.sql("update fleet.runs set ahead = true")
-    return evolve(taken, ahead=True)
-
-
-async def test_a_run_that_came_ahead_and_waits_too_long_is_given_back(host: Host) -> None:
-    host.engine.engine.queue.set_lane(LANE, 0)
-    taken = await ahead(host, "echo once >> count")
-    host.side.begin(taken)
-    await host.side.work()
-    assert (await host.view(taken.number)).state == "taken"
-    assert await host.tasks() == ["pending"]
-
-    async def is_gone() -> bool:
-        await host.side.work()
-        return host.side.count == 0
-
-    await eventually(is_gone)
-
-    assert (await host.view(taken.number)).state in ("queued", "offered")
-    assert await host.tasks() == []
-    assert os.listdir(host.engine.engine.home.guests) == []
-
-    host.engine.engine.queue.set_lane(LANE, 1)
-    host.side.begin(again := await host.take(taken.number))
-    assert again.attempt == 2
-    assert (await host.outcome(taken.number))["code"] == "0"
-    assert (host.folder / "count").read_text() == "once\n"
-
-
-async def test_a_run_that_came_ahead_and_began_stays_and_its_home_is_told(host: Host) -> None:
-    taken = await ahead(host, "echo up; exec sleep 1000")
-    host.side.begin(taken)
-    await until(lambda: host.engine.engine.counts().get("running") == 1)
-    assert await host.fleet.results(HOME) == []
-
-    async def is_known() -> bool:
-        await host.side.work()
-        return [each.state for each in await host.fleet.results(HOME)] == ["taken"]
-
-    await eventually(is_known)
-    await asyncio.sleep(host_side.LATE)
-    await host.side.work()
-
-    assert host.side.count == 1
-    host.side.stop(Stop(number=taken.number, attempt=1, grace=0))
-    await host.outcome(taken.number)
-
-
-async def test_a_run_that_begins_while_it_is_given_back_stays(host: Host) -> None:
-    host.engine.engine.queue.set_lane(LANE, 0)
-    taken = await ahead(host, "echo up; exec sleep 1000")
-    host.side.begin(taken)
-    await host.side.work()  # it waits, as far as the host side knows
-    host.engine.engine.queue.set_lane(LANE, 1)
-    await until(lambda: host.engine.engine.counts().get("running") == 1)
-    await asyncio.sleep(host_side.LATE)
-
-    await host.side.work()
-
-    assert host.side.count == 1
-    assert (await host.view(taken.number)).state == "taken"
-    host.side.stop(Stop(number=taken.number, attempt=1, grace=0))
-    await host.outcome(taken.number)
-
-
-@pytest.mark.parametrize("is_told", [True, False])
-async def test_a_run_that_is_given_back_begins_nowhere_twice_if_the_host_process_dies(
-    host: Host, is_told: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host.engine.engine.queue.set_lane(LANE, 0)
-    taken = await ahead(host, "echo once >> count")
-    host.side.begin(taken)
-    give_back = host.fleet.give_back
-
-    async def dies(*values: Any, **named: Any) -> bool:
-        if is_told:
-            await give_back(*values, **named)
-        raise KeyboardInterrupt
-
-    async def gives_back() -> bool:
-        await host.side.work()
-        return False
-
-    monkeypatch.setattr(host.fleet, "give_back", dies)
-    with pytest.raises(KeyboardInterrupt):
-        await eventually(gives_back)
-    monkeypatch.setattr(host.fleet, "give_back", give_back)
-    assert await host.tasks() == []
-
-    await host.new_side().find_again()
-
-    assert host.side.count == (0 if is_told else 1)
-    if is_told:
-        host.side.begin(await host.take(taken.number))
-    host.engine.engine.queue.set_lane(LANE, 1)
-    assert (await host.outcome(taken.number))["code"] == "0"
-    assert (host.folder / "count").read_text() == "once\n"
-
-
-async def test_what_is_given_back_is_not_affirmed_and_told_until_the_fleet_knows(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host.engine.engine.queue.set_lane(LANE, 0)
-    taken = await ahead(host, "echo once >> count")
-    host.side.begin(taken)
-    give_back, tries = host.fleet.give_back, list[int]()
-
-    async def cannot(number: int, **_: Any) -> bool:
-        tries.append(number)
-        raise FleetUnreachable("the fleet settles")
-
-    monkeypatch.setattr(host.fleet, "give_back", cannot)
-
-    async def has_tried_twice() -> bool:
-        with suppress(FleetUnreachable):
-            await host.side.work()
-        return len(tries) == 2
-
-    await eventually(has_tried_twice)
-    host.engine.engine.queue.set_lane(LANE, 1)
-    await host.side.affirm()
-    assert await host.tasks() == []
-    monkeypatch.setattr(host.fleet, "give_back", give_back)
-
-    await host.side.work()
-
-    assert host.side.count == 0
-    assert (await host.view(taken.number)).state in ("queued", "offered")
-
-
-async def test_a_late_answer_about_what_it_has_does_not_begin_what_was_given_back(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host.engine.engine.queue.set_lane(LANE, 0)
-    taken = await ahead(host, "echo once >> count")
-    host.side.begin(taken)
-    held, is_gone = host.fleet.held, asyncio.Event()
-
-    async def slow(*who: Any) -> list[Taken]:
-        found = await held(*who)
-        await is_gone.wait()
-        return found
-
-    async def has_gone() -> bool:
-        await host.side.work()
-        return host.side.count == 0
-
-    monkeypatch.setattr(host.fleet, "held", slow)
-    finding = asyncio.create_task(host.side.find_again())
-    await eventually(has_gone)
-    is_gone.set()
-    await finding
-    host.side.begin(taken)
-    assert await host.tasks() == []
-
-    host.engine.engine.queue.set_lane(LANE, 1)
-    host.side.begin(await host.take(taken.number))
-    assert (await host.outcome(taken.number))["code"] == "0"
-    assert (host.folder / "count").read_text() == "once\n"
-
-
-async def test_ends_are_reported_although_the_fleet_cannot_take_a_run_back_yet(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host.engine.engine.queue.set_lane(LANE, 1)
-    first = await host.offer("sleep 1")
-    host.side.begin(await host.take(first))
-    host.side.begin(late := await ahead(host, "true"))
-    await host.sql(f"update fleet.runs set ahead = false where number = {first}")
-
-    async def cannot(*_: Any, **__: Any) -> bool:
-        raise FleetUnreachable("the fleet settles")
-
-    async def has_ended() -> bool:
-        with suppress(FleetUnreachable):
-            await host.side.work()
-        return (await host.view(first)).outcome is not None
-
-    monkeypatch.setattr(host.fleet, "give_back", cannot)
-    await eventually(has_ended)
-
-    assert (await host.view(late.number)).state == "taken"
-
-
-async def test_a_host_wants_as_many_ahead_as_short_runs_ended_lately(host: Host) -> None:
-    assert host.side.most_ahead == 0
-    for line in ("true", "sleep 0.3"):
-        number = await host.offer(line)
-        host.side.begin(await host.take(number))
-        assert (await host.outcome(number))["code"] == "0"
-        assert host.side.most_ahead == (line == "true")
-        await asyncio.sleep(host_side.AHEAD)
-        assert host.side.most_ahead == 0

@@ -1,4 +1,4 @@
-"""A guest: a run of another home that this host has, its note, and the input that its home sends it."""
+"""A guest: a run of another home that this host has, its note, its input, and what is said about it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from errands.engine.live.growth import marks
 from errands.engine.triggers import event_payload
 from errands.model.approval import FLEET
+from errands.model.ending import OUT_OF_TOUCH
 from errands.model.errors import FleetUnreachable, NotFound, StoreError
 from errands.model.record import fields
 from errands.model.text.json_text import plain_text
-from errands.ports.fleet import Taken
+from errands.ports.fleet import Piece, Taken
 from errands.ports.own_file import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
     from errands.engine.engine import Engine
@@ -30,11 +31,17 @@ if TYPE_CHECKING:
     from errands.ports.fleet.agents import Step
     from errands.ports.home import Home
 
+    class ExitFacts(Protocol):
+        def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
+
     class SendInput(Protocol):
         async def __call__(self, directory: str, number: int, content: bytes, *, eof: bool) -> str: ...
 
 
 NOTES = "notes"
+AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
+BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
+GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
 MOST_NOTES = 8 << 20  # bytes of lines that are added before those that are over are left out
 _MOMENT = 0.05  # seconds until a run that is about to start is looked at again
 _LOG = logging.getLogger("errands.host")
@@ -91,6 +98,40 @@ class Guest:
     @property
     def key(self) -> str:
         return f"{FLEET}:{self.number}:{self.attempt}"
+
+
+def next_output(engine: Engine, guest: Guest, outcome: Mapping[str, object] | None) -> Piece | None:
+    """Return the next piece of output; leave some out if the run prints more than can be sent."""
+    has_ended = outcome is not None
+    if outcome is not None and outcome.get("bytes") == str(guest.sent):
+        return None
+    try:
+        total = engine.tail(guest.task_id, 0).next_offset
+        most = BEHIND if has_ended else AT_ONCE
+        start = total - most if total - guest.sent > BEHIND else guest.sent
+        if start >= total:
+            return None
+        piece = engine.output(guest.task_id, offset=start, limit=AT_ONCE)
+    except OSError:
+        return None  # the task removed its log
+    if not piece.content:
+        return None
+    return Piece(number=guest.number, attempt=guest.attempt, start=piece.offset, content=piece.content)
+
+
+def outcome_of(engine: Engine, view: View, exit_facts: ExitFacts) -> dict[str, object]:
+    run = view.latest
+    if run.state == "cancelled" and GIVEN_UP in (engine.store.run(run.id).stop_by or run.error or ""):
+        # The fleet asks only if it has lost the commits about that.
+        return {"lost": OUT_OF_TOUCH}
+    facts: Mapping[str, object] = exit_facts(engine.home.run(run.id), run.attempt)
+    if facts.get("stop") == "fuse":
+        return {"lost": OUT_OF_TOUCH}
+    if run.failure in ("lost", "interrupted"):
+        return {"lost": run.error or "its host does not know how it ended"}
+    if facts:
+        return dict(facts)
+    return {"stop": "cancel"} if run.state == "cancelled" else {"error": run.error or run.state}
 
 
 class GuestInput:

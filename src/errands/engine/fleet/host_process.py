@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from errands.engine.engine import Engine
-    from errands.engine.fleet.guest import SendInput
+    from errands.engine.fleet.guest import ExitFacts, SendInput
     from errands.engine.fleet.home_side import HasEnded, Mirrors
-    from errands.engine.fleet.host_side import ExitFacts
     from errands.ports.fleet import Fleet, HostFacts, Lease, Orders, Taken
     from errands.ports.fleet.membership import Membership
 
@@ -164,7 +163,7 @@ class HostProcess:
         self._lease = await self._joined()
 
     async def _take_runs(self) -> None:
-        async for taken in self._fleet.taken(host=self._facts, ahead=lambda: self._host_side.most_ahead):
+        async for taken in self._fleet.taken(host=self._facts, ahead=lambda: self._host_side.ahead.wanted):
             if boottime() >= self._burns:
                 # Its shim would end it at once: the lease was renewed, and the reply was lost.
                 self._has_put_off = True

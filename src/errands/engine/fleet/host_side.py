@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import deque
 from typing import TYPE_CHECKING
 
 from errands.engine.approval.approve import refuse_inside_a_run
 from errands.engine.fleet import agent_report
-from errands.engine.fleet.guest import Guest, GuestInput, GuestNotes
+from errands.engine.fleet.ahead import Ahead
+from errands.engine.fleet.guest import GIVEN_UP, Guest, GuestInput, GuestNotes, next_output, outcome_of
 from errands.engine.fleet.placed_run import draft_of, own_environ
 from errands.model.approval import FLEET
-from errands.model.ending import OUT_OF_TOUCH
 from errands.model.errors import (
     BadValue,
     ErrandsError,
@@ -32,27 +31,17 @@ from errands.model.text.json_text import plain_text
 from errands.ports.fleet import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol
+    from collections.abc import Sequence
 
     from errands.engine.engine import Engine
-    from errands.engine.fleet.guest import SendInput
+    from errands.engine.fleet.guest import ExitFacts, SendInput
     from errands.model.view import View
     from errands.ports.fleet import Fleet, Stop, Taken
 
-    class ExitFacts(Protocol):
-        def __call__(self, directory: str, attempt: int) -> dict[str, str]: ...
 
-
-AT_ONCE = 64 << 10  # bytes of output of a run that are sent in one go
-BEHIND = 256 << 10  # bytes of output that are sent later; of more, the beginning is left out
 SHORT = 0.1  # seconds after which a home is told that a run of it goes on
-AHEAD = 0.1  # seconds: as many runs are taken ahead as ended in this time, and were shorter than it
-LATE = 0.3  # seconds that a run taken ahead may wait for a slot
-MOST_GIVEN_BACK = 10_000  # of which it is remembered
 STREAM = 0.3  # seconds between two checks of the output of runs
 POLL = 1.0  # seconds between two checks while there are none
-GIVEN_UP = "the fleet, which gave it up"  # who cancels a run that another host may have by now
 PATIENCE = 30.0  # seconds for all runs to end that the fleet gave up
 _LOG = logging.getLogger("errands.host")
 
@@ -68,11 +57,10 @@ class HostSide:
         self._inputs = GuestInput(engine, fleet, host, send_input)
         self._guests: dict[int, Guest] = {}
         self._running: dict[str, int] = {}  # runs here by id, and their attempts
-        self._short: deque[float] = deque()  # when runs ended that were short
-        self._given_back: dict[int, int] = {}  # the last attempts that were
         self.epoch = 0
         os.makedirs(engine.home.guests, 0o700, exist_ok=True)
         self._notes = GuestNotes(engine.home)
+        self.ahead = Ahead(engine, self._notes)
 
     @property
     def count(self) -> int:
@@ -88,20 +76,8 @@ class HostSide:
         is_news_near = any(self._is_young(each) or each.waits for each in self._guests.values())
         return SHORT if is_news_near else STREAM if self._guests else POLL
 
-    @property
-    def most_ahead(self) -> int:
-        """Return how many more runs this host wants than it has slots."""
-        since = self._engine.clock.monotonic() - AHEAD
-        while self._short and self._short[0] < since:
-            self._short.popleft()
-        return len(self._short)
-
     def _is_young(self, guest: Guest) -> bool:
         return self._engine.clock.monotonic() < guest.since + SHORT
-
-    def _is_late(self, guest: Guest) -> bool:
-        may_begin = guest.waits and guest.outcome is None and not guest.is_given_back
-        return may_begin and self._engine.clock.monotonic() > guest.since + LATE
 
     async def find_again(self) -> None:
         """Take up the runs that this host had when its last host process ended, or lost touch."""
@@ -168,7 +144,7 @@ class HostSide:
         """Send what runs printed, and report those that ended."""
         if not self._guests:
             return
-        self._retract_late_ones()
+        self.ahead.retract_late_ones([*self._guests.values()])
         unstarted = [each for each in self._guests.values() if each.is_unstarted]
         for guest in unstarted:
             if guest.needs_steps:
@@ -198,7 +174,7 @@ class HostSide:
             one_waits = False
             for guest in guests:
                 # Runs taken ahead begin in order: behind one that waits, none needs a look until it is late.
-                behind_another = one_waits and guest.waits and not self._is_late(guest)
+                behind_another = one_waits and guest.waits and not self.ahead.is_late(guest)
                 if guest.outcome is None and not behind_another:
                     self._look_at(guest, pieces)
                     one_waits = one_waits or guest.waits
@@ -234,19 +210,6 @@ class HostSide:
             for guest, facts in news.items():
                 guest.reported = facts
 
-    def _retract_late_ones(self) -> None:
-        """Keep runs taken ahead from beginning here that have waited too long."""
-        for guest in filter(self._is_late, [*self._guests.values()]):
-            task_id = guest.task_id or self._engine.id_by_key(guest.key)
-            if task_id is not None and not self._engine.retract(task_id):
-                continue
-            # Before the fleet is told: once it is, nothing that survives a kill may begin it here.
-            self._notes.forget(guest.number)
-            guest.task_id, guest.is_given_back = "", True
-            self._given_back[guest.number] = guest.attempt
-            if len(self._given_back) > MOST_GIVEN_BACK:
-                del self._given_back[next(iter(self._given_back))]
-
     async def _give_back(self, guest: Guest) -> None:
         await self._fleet.give_back(guest.number, attempt=guest.attempt, host=self._host, epoch=self.epoch)
 
@@ -275,8 +238,8 @@ class HostSide:
             return
         for guest in guests:
             self._guests[guest.number] = guest
-            if guest.attempt <= self._given_back.get(guest.number, 0):
-                guest.is_given_back = True  # it was on its way here meanwhile
+            if self.ahead.was_given_back(guest):
+                guest.is_given_back = True  # and this was on its way here meanwhile
         mine = [guest for guest in guests if not guest.is_given_back]
         self._notes.write([guest.taken for guest in mine])
         ready = [guest for guest in mine if not guest.needs_steps]
@@ -346,10 +309,10 @@ class HostSide:
         assert view is not None
         if view.state == "proposed":
             return self._answer(guest)
-        facts = None if view.is_live else self._outcome(view)
+        facts = None if view.is_live else outcome_of(self._engine, view, self._exit_facts)
         if facts is None and not guest.has_grown(self._engine.home.run(view.latest.id)):
             return
-        rest = self._new_output(guest, facts)
+        rest = next_output(self._engine, guest, facts)
         if rest is not None:
             pieces.append(rest)
         else:
@@ -361,24 +324,6 @@ class HostSide:
             return False
         last = guest.view.latest
         return last.state == "running" and self._running.get(last.id) == last.attempt
-
-    def _new_output(self, guest: Guest, outcome: Mapping[str, object] | None) -> Piece | None:
-        """Return the next piece of output; leave some out if the run prints more than can be sent."""
-        has_ended = outcome is not None
-        if outcome is not None and outcome.get("bytes") == str(guest.sent):
-            return None
-        try:
-            total = self._engine.tail(guest.task_id, 0).next_offset
-            most = BEHIND if has_ended else AT_ONCE
-            start = total - most if total - guest.sent > BEHIND else guest.sent
-            if start >= total:
-                return None
-            piece = self._engine.output(guest.task_id, offset=start, limit=AT_ONCE)
-        except OSError:
-            return None  # the task removed its log
-        if not piece.content:
-            return None
-        return Piece(number=guest.number, attempt=guest.attempt, start=piece.offset, content=piece.content)
 
     def _answer(self, guest: Guest) -> None:
         """Start a task that a person approved at its home; otherwise have that person asked."""
@@ -398,26 +343,9 @@ class HostSide:
         guest.outcome = {"ask": plain_text(reasons), "digest": task.digest}
         self._cancel(task.id, f"{FLEET}: its home is asked")
 
-    def _outcome(self, view: View) -> dict[str, object]:
-        run = view.latest
-        if run.state == "cancelled" and GIVEN_UP in (
-            self._engine.store.run(run.id).stop_by or run.error or ""
-        ):
-            # The fleet asks only if it has lost the commits about that.
-            return {"lost": OUT_OF_TOUCH}
-        facts: Mapping[str, object] = self._exit_facts(self._engine.home.run(run.id), run.attempt)
-        if facts.get("stop") == "fuse":
-            return {"lost": OUT_OF_TOUCH}
-        if run.failure in ("lost", "interrupted"):
-            return {"lost": run.error or "its host does not know how it ended"}
-        if facts:
-            return dict(facts)
-        return {"stop": "cancel"} if run.state == "cancelled" else {"error": run.error or run.state}
-
     async def _finish(self, guest: Guest) -> None:
         assert guest.outcome is not None
-        if guest.view is not None and (guest.view.latest.elapsed or AHEAD) < AHEAD:
-            self._short.append(self._engine.clock.monotonic())
+        self.ahead.note_end(guest)
         if "lost" in guest.outcome:
             accepted = await self._fleet.lose(
                 guest.number,

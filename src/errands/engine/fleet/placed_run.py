@@ -1,4 +1,4 @@
-"""A placed run: what a host has to know about a run, and the draft that it makes of that.
+"""A placed run: which host a task is for, what that has to know about a run, and the draft it makes of that.
 
 Only what was added to the environment goes along: the rest is that of the host, as is the directory if the
 caller did not choose one that exists there.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.actor import LAUNCHED
 from errands.model.action import Shell
 from errands.model.agent.session import HOSTS_DEFAULT, remote_place
 from errands.model.approval import BY_JUDGE, BY_MODE, FLEET, SAID_YES
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, ErrandsError
 from errands.model.limits import LIMITS, Limits
-from errands.model.options.draft import Draft
+from errands.model.options.draft import HERE, Draft
 from errands.model.options.table import BY_NAME
-from errands.model.record import fields, record
+from errands.model.record import evolve, fields, record
 from errands.model.task import PRIORITIES
 from errands.model.trigger import recurring
 from errands.ports.home import Home
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from errands.engine.core import EngineCore
     from errands.model.action import Prompt
     from errands.model.approval import Consent
     from errands.model.run import Run
@@ -44,6 +46,28 @@ class Asked:
     text: str
     host: str = ""
     session: str = ""
+
+
+def with_host(core: EngineCore, draft: Draft, configured: str) -> Draft:
+    """Return the draft with the host where it runs; `here` is this one, whatever is configured."""
+    if draft.host is not None:
+        return evolve(draft, host=None) if draft.host == HERE else draft
+    if draft.fork is not None:
+        return evolve(draft, host=_host_of(core, draft.fork) or None)
+    return draft if _stays(draft) else evolve(draft, host=configured)
+
+
+def _stays(draft: Draft) -> bool:
+    """Return whether a draft comes from another home already, or from a run, which starts it where it is."""
+    return draft.door == FLEET or (draft.created_by or "").startswith(LAUNCHED)
+
+
+def _host_of(core: EngineCore, task_id: str) -> str:
+    """Return the host of a task, whose session no other one has."""
+    try:
+        return core.task(core.resolve(task_id)).host
+    except ErrandsError:
+        return ""  # what is wrong with it is said when it is forked
 
 
 def check_joined(home: str) -> None:
