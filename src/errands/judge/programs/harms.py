@@ -80,6 +80,7 @@ def _uses(programs: str, names: str, *harms: Harm) -> dict[str, tuple[Harm, ...]
     return {f"{program} {name}": harms for program in programs.split() for name in names.split()}
 
 
+_SWITCHES = does("switches environments: {}", "script", nothing="the default one")
 FILES = {
     **_each(
         "rm grm",
@@ -264,11 +265,7 @@ PACKAGES = {
     ),
     **_uses("conda mamba micromamba apt", "list info", does("shows what is installed", "script")),
     **_uses("conda mamba micromamba", "run", does("runs a command in an environment: {}", "script")),
-    **_uses(
-        "conda mamba micromamba",
-        "activate deactivate",
-        does("switches environments: {}", "script", nothing="the default one"),
-    ),
+    **_uses("conda mamba micromamba", "activate deactivate", _SWITCHES),
     **_each("conda mamba micromamba", does("changes environments: {}", "network")),
     **_each(
         "make gmake ninja just task rake gradle mvn ant bazel cmake meson scons tox nox invoke",
