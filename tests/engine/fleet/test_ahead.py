@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from errands.engine.fleet.ahead import AHEAD, LATE
+from errands.engine.fleet import ahead as ahead_module
+from errands.engine.fleet.ahead import LATE
 from errands.engine.fleet.placed_run import LANE
 from errands.model.errors import FleetUnreachable
 from errands.model.record import evolve
@@ -31,7 +32,6 @@ async def test_a_run_that_came_ahead_and_waits_too_long_is_given_back(host: Host
     host.engine.engine.queue.set_lane(LANE, 0)
     taken = await ahead(host, "echo once >> count")
     host.side.begin(taken)
-    await host.side.work()
     assert (await host.view(taken.number)).state == "taken"
     assert await host.tasks() == ["pending"]
 
@@ -71,14 +71,17 @@ async def test_a_run_that_came_ahead_and_began_stays_and_its_home_is_told(host: 
     await host.outcome(taken.number)
 
 
-async def test_a_run_that_begins_while_it_is_given_back_stays(host: Host) -> None:
+async def test_a_run_that_begins_while_it_is_given_back_stays(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead_module, "LATE", 3600.0)
     host.engine.engine.queue.set_lane(LANE, 0)
     taken = await ahead(host, "echo up; exec sleep 1000")
     host.side.begin(taken)
     await host.side.work()  # it waits, as far as the host side knows
     host.engine.engine.queue.set_lane(LANE, 1)
     await until(lambda: host.engine.engine.counts().get("running") == 1)
-    await asyncio.sleep(LATE)
+    monkeypatch.setattr(ahead_module, "LATE", 0.0)
 
     await host.side.work()
 
@@ -207,12 +210,21 @@ async def test_ends_are_reported_although_the_fleet_cannot_take_a_run_back_yet(
     assert (await host.view(late.number)).state == "taken"
 
 
-async def test_a_host_wants_as_many_ahead_as_short_runs_ended_lately(host: Host) -> None:
-    assert host.side.ahead.wanted == 0
-    for line in ("true", "sleep 0.3"):
-        number = await host.offer(line)
+async def test_a_host_wants_as_many_ahead_as_short_runs_ended_lately(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def after_another_run() -> int:
+        number = await host.offer("true")
         host.side.begin(await host.take(number))
         assert (await host.outcome(number))["code"] == "0"
-        assert host.side.ahead.wanted == (line == "true")
-        await asyncio.sleep(AHEAD)
-        assert host.side.ahead.wanted == 0
+        return host.side.ahead.wanted
+
+    assert host.side.ahead.wanted == 0
+    monkeypatch.setattr(ahead_module, "AHEAD", 600.0)
+    assert [await after_another_run() for _ in range(2)] == [1, 2]
+
+    monkeypatch.setattr(ahead_module, "AHEAD", 0.0)
+    assert host.side.ahead.wanted == 0, "that was too long ago"
+    await after_another_run()
+    monkeypatch.setattr(ahead_module, "AHEAD", 600.0)
+    assert host.side.ahead.wanted == 0, "the run lasted too long"
