@@ -241,7 +241,8 @@ class HostSide:
             if self.ahead.was_given_back(guest):
                 guest.is_given_back = True  # and this was on its way here meanwhile
         mine = [guest for guest in guests if not guest.is_given_back]
-        self._notes.write([guest.taken for guest in mine])
+        if mine:
+            self._notes.write([guest.taken for guest in mine])
         ready = [guest for guest in mine if not guest.needs_steps]
         alone = [guest for guest in ready if guest.body.get("resume") or guest.steps]
         together = [guest for guest in ready if guest not in alone]
