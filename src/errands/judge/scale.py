@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.judge.programs.globs import WILDCARDS, Glob
 from errands.model.verdict import Reason
 
-_HEAVIEST = 300  # everyday lines weigh 30
+_HEAVIEST = 500  # everyday lines weigh 50
 TOO_HEAVY = (Reason(text="has more words and patterns than are analysed", kind="size"),)
 
 
@@ -26,5 +26,5 @@ class Scale:
 def _weight(text: str) -> int:
     signs = sum(map(text.count, WILDCARDS))
     if isinstance(text, Glob):
-        return 10 * signs  # it is compared with the names of all secrets
-    return 4 + 2 * text.count(",") if signs and "{" in text else 4 if signs else 1
+        return 20 * signs  # it is compared with the names of all secrets
+    return 8 + 4 * text.count(",") if signs and "{" in text else 8 if signs else 1
