@@ -35,9 +35,8 @@ class Process:
     answered: float
     since: float
     refused: bool = False
-    tried: float = (
-        0.0  # when it last asked for its lease: the fleet may have answered, and nobody read it yet
-    )
+    # When it last asked for its lease: the fleet may have answered, and nobody read it yet.
+    tried: float = 0.0
     holds: dict[int, int] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)  # what it took ahead, and has not begun
 

@@ -38,9 +38,8 @@ PACE = LEASE / 30
 RENEWALS = 6  # in a lease, as users have
 SETTLED = 300.0
 MOST_LOSSES = 3  # executions of one run that may be begun anew
-BURST = (
-    40  # commands that do nothing, submitted at once before every eighth fault: hosts take some of them ahead
-)
+# Commands that do nothing, submitted at once before each eighth fault: hosts take some of them ahead.
+BURST = 40
 _ENDED = ("completed", "failed", "cancelled", "skipped")
 
 

@@ -94,9 +94,8 @@ class HostSide:
                 self._notes.forget(taken.number)
                 continue
             if taken.ahead and taken.number in known and task_id is None:
-                guest.is_given_back = (
-                    True  # it may have been before, and the fleet has lost or not yet said that
-                )
+                # It may have been given back before, and the fleet has lost that, or not said it yet.
+                guest.is_given_back = True
             self._begin([guest])
 
     async def affirm(self) -> None:
