@@ -123,7 +123,8 @@ begin
         into used, has_unknown
         from fleet.runs r where r.host = its_host and r.state = 'taken';
         if has_unknown then
-            return query select null::text, t from fleet.held(its_host, its_epoch) t where t.number <> all (known);
+            return query select null::text, t from fleet.held(its_host, its_epoch) t
+            where t.state = 'taken' and t.number <> all (known);
         end if;
         -- It may not be given up meanwhile; that it renews its lease disturbs nobody.
         select * into h from fleet.hosts where id = its_host for key share;
