@@ -258,3 +258,24 @@ def test_a_setting_places_what_names_no_host(laptop: FleetHome, big: FleetHome) 
     assert laptop.say("logs", there) == f"{big.home.path}\n"
     assert laptop.say("logs", here) == f"{laptop.home.path}\n"
     assert laptop.view(here)["kind"] == "shell"
+
+
+def test_doctor_takes_no_run_on_another_host_for_abandoned(laptop: FleetHome, big: FleetHome) -> None:
+    task = laptop.submit("big", "echo up; exec sleep 1000")
+    eventually(lambda: "up" in laptop.say("logs", task), "its output")
+
+    said = laptop.run("doctor").stdout
+
+    laptop.say("cancel", task)
+    assert "every running task is supervised" in said
+    assert task not in said
+
+
+def test_a_host_that_is_described_in_a_wrong_way_is_told_what_to_write(laptop: FleetHome) -> None:
+    labels = laptop.run("host", "join", "env:FLEET_URL", "--label", "big,gpu")
+    assert labels.returncode == 2
+    assert "(got 'big,gpu'); give --label once for each" in labels.stderr
+
+    slots = laptop.run("host", "join", "env:FLEET_URL", "--slots", "many")
+    assert slots.returncode == 2
+    assert slots.stderr.startswith("errands: --slots: must be a number from 0 to ")

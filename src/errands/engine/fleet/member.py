@@ -152,7 +152,10 @@ async def placed(home: Home, open_fleet: OpenFleet, *, limit: int) -> list[tuple
 def _checked(name: str) -> str:
     plain = name.replace("-", "").replace("_", "").replace(".", "")
     if not plain.isascii() or not plain.isalnum():
-        raise BadValue(f"names and labels of hosts have letters, digits, '-', '_' and '.' (got {name!r})")
+        hint = "; give --label once for each" if "," in name else ""
+        raise BadValue(
+            f"names and labels of hosts have letters, digits, '-', '_' and '.' (got {name!r}){hint}"
+        )
     if name == HERE:
         raise BadValue(f"{name!r} means each host itself; choose another name or label")
     return name

@@ -267,7 +267,8 @@ def _runs(context: Context) -> Iterator[Finding]:
             "the daemon cleans it up; if none is running: errands daemon start",
         )
         for task, run in context.engine.running()
-        if _is_abandoned(record_path(context.home.run(run.id), run.attempt))
+        # What another host carries out has no supervisor here.
+        if not task.host and _is_abandoned(record_path(context.home.run(run.id), run.attempt))
     ]
     yield from stale or [ok("every running task is supervised")]
 

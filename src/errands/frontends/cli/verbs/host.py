@@ -194,7 +194,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 def _slots(text: str) -> int:
     if not text.isdecimal() or not 0 <= int(text) <= MOST_SLOTS:
-        raise BadValue(f"--slots must be a number from 0 to {MOST_SLOTS} (got {text!r})")
+        raise BadValue(f"must be a number from 0 to {MOST_SLOTS} (got {text!r})")
     return int(text)
 
 
