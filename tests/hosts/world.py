@@ -21,7 +21,7 @@ LEASE, SLACK, QUIET, STEADY = 30.0, 10.0, 40.0, 30.0
 FUSE = 18.0 + 5.0  # seconds after its last renewal in which a host has ended all runs of the fleet by itself
 NAMES = ("one", "two", "three")
 WIDTH = 2
-SLOTS = 1
+SLOTS = {"one": 1, "two": 1, "three": 3}
 ACTS = [*["offer"] * 3, *["take"] * 3, "next", *["ahead", "give back"] * 3, *["finish"] * 2]
 ACTS += ["wrong", "renew", "reap", "cancel", "pause"]
 
@@ -39,6 +39,7 @@ class Process:
     tried: float = 0.0
     holds: dict[int, int] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)  # what it took ahead, and has not begun
+    leaving: set[int] = field(default_factory=set)  # what it gives back, until the answer is there
 
 
 @dataclass
@@ -101,8 +102,8 @@ class World:
         fleet = PostgresFleet(self.fleet.url)
         self.fleet.others.append(fleet)
         before = self.now
-        lease = await fleet.join(facts(name, slots=SLOTS))
-        process = Process(Host(fleet, facts(name, slots=SLOTS), lease.epoch), before, self.now, before)
+        lease = await fleet.join(facts(name, slots=SLOTS[name]))
+        process = Process(Host(fleet, facts(name, slots=SLOTS[name]), lease.epoch), before, self.now, before)
         for old in self.of(name):
             assert lease.epoch >= old.host.epoch, "an epoch went back"
             if old.host.epoch == lease.epoch:  # a home has one host process: the one before is dead
@@ -178,7 +179,7 @@ class World:
                 await self.renew(process)
             case "reap":
                 await self.reap(process)
-            case "cancel" if self.random.random() < 0.2:
+            case "cancel" if self.random.random() < 0.4:
                 key = self.fleet.sql(f"select key from fleet.runs where number = {number}")
                 if key:
                     await self.fleet.fleet.cancel(HOME, key[0][0], grace=1)
@@ -191,13 +192,16 @@ class World:
 
     async def take(self, process: Process, number: int) -> None:
         before, renewed = self.now, process.answered
+        if number in process.leaving:
+            return
         taken = await process.host.take(number)
         if taken is not None:
             self.has_taken(process, taken, before, renewed)
 
     async def take_next(self, process: Process, *, ahead: int = 0) -> None:
         before, renewed = self.now, process.answered
-        for taken in await process.host.take_next(known=list(process.holds), ahead=ahead):
+        known = [*process.holds, *process.leaving]
+        for taken in await process.host.take_next(known=known, ahead=ahead):
             if taken.number not in process.holds:
                 self.has_taken(process, taken, before, renewed)
 
@@ -218,8 +222,13 @@ class World:
     async def give_back(self, process: Process, number: int, attempt: int) -> None:
         process.holds.pop(number)  # whatever comes of it, it does not begin
         process.waiting.discard(number)
-        if await self.said(process.host.give_back(number, attempt)):
-            self.returned[number] = self.returned.get(number, 0) + 1
+        process.leaving.add(number)
+        self.returned[number] = (
+            self.returned.get(number, 0) + 1
+        )  # another may take it before the answer is read
+        if await self.said(process.host.give_back(number, attempt)) is False:
+            self.returned[number] -= 1
+        process.leaving.discard(number)
 
     async def finish(self, process: Process, number: int, attempt: int) -> None:
         process.waiting.discard(number)

@@ -10,7 +10,7 @@ from tests.hosts.test_interleavings import STEPS
 from tests.hosts.world import World
 
 __all__ = ["fleet"]
-TRIES = 25  # worlds in which a broken protocol must be noticed
+TRIES = 40  # worlds in which a broken protocol must be noticed
 
 # Each function of the protocol with one line taken away.
 MUTANTS = {

@@ -85,6 +85,8 @@ def effects(trace: str) -> Iterator[Effect]:
             line, driver = int(marked.group(1)), driver or pid
         elif shown := _SHOWN.search(text):
             yield Effect(int(shown.group(1)), "shows a secret")
+        elif call in _SIGNALS and words.startswith(f"{pid},"):
+            continue  # to itself, as awk ends when nobody reads what it prints
         elif line >= 0 and pid != driver and (what := _effect(call, words, program_of(pid))):
             yield Effect(line, what)
         if call == "execve":
