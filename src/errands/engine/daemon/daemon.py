@@ -72,10 +72,9 @@ def serve(
         return 0
     is_after_reboot = lock.is_after_reboot
     if is_after_reboot:
+        # The clock of the fuse has started anew, and what waits here may be on another host by now.
         with suppress(FileNotFoundError):
-            os.unlink(
-                home.fuse
-            )  # its clock has started anew, and what waits here may be on another host by now
+            os.unlink(home.fuse)
     try:
         while asyncio.run(_serve(make_loops, watched, is_after_reboot)):
             _LOG.info("the configuration has changed; the new one is in effect")
