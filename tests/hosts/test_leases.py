@@ -7,6 +7,7 @@ import re
 import pytest
 
 from errands.model.errors import BadValue
+from errands.model.record import evolve
 from tests.hosts.fleets import HOME, Fleet, placed
 
 
@@ -24,8 +25,6 @@ async def test_a_host_that_restarts_keeps_its_epoch_and_its_runs(fleet: Fleet) -
 
 async def test_a_name_belongs_to_one_host(fleet: Fleet) -> None:
     host = await fleet.host("build1")
-    from errands.model.record import evolve
-
     with pytest.raises(BadValue, match="another host of this fleet is named 'build1'"):
         await fleet.fleet.join(evolve(host.facts, id="another"))
     await host.fleet.leave(host.id, host.epoch)
@@ -186,7 +185,7 @@ async def test_only_hosts_of_the_fleet_give_up_others(fleet: Fleet) -> None:
     assert await watcher.fleet.reap() == 0
 
 
-async def test_a_host_that_leaves_is_gone_at_once(fleet: Fleet) -> None:
+async def test_what_a_host_that_leaves_still_has_is_lost_at_once(fleet: Fleet) -> None:
     host = await fleet.host("build1")
     number = await fleet.fleet.offer(placed("a"))
     assert await host.take(number)
@@ -195,8 +194,7 @@ async def test_a_host_that_leaves_is_gone_at_once(fleet: Fleet) -> None:
 
     assert (await fleet.look("a")).outcome == {"lost": "the host build1 left the fleet"}
     assert await host.renew() is None
-    (seen,) = await fleet.fleet.hosts()
-    assert (seen.state, seen.running, seen.epoch) == ("gone", 0, 2)
+    assert fleet.sql("select state, epoch from fleet.hosts") == [("gone", 2)]
 
 
 async def test_a_draining_host_finishes_what_it_has_and_takes_nothing(fleet: Fleet) -> None:
@@ -269,3 +267,65 @@ async def test_a_host_whose_lease_is_over_takes_nothing_in_a_turn(fleet: Fleet) 
 
     await host.renew()
     assert [taken.key for taken in await host.take_next()] == ["a"]
+
+
+async def names(fleet: Fleet) -> list[str]:
+    return [each.name for each in await fleet.fleet.hosts()]
+
+
+def forget(fleet: Fleet) -> list[str]:
+    fleet.sql("select fleet.forget_hosts()")
+    return [name for (name,) in fleet.sql("select name from fleet.hosts order by name")]
+
+
+async def test_a_host_that_left_is_listed_no_more_and_forgotten_when_no_run_names_it(fleet: Fleet) -> None:
+    watcher, host = await fleet.host("watcher"), await fleet.host("big")
+    number = await fleet.fleet.offer(placed("a"))
+    assert await host.take(number)
+
+    await host.fleet.leave(host.id, host.epoch)
+
+    assert await names(fleet) == ["watcher"]
+    assert (await fleet.look("a")).host == "big"  # the run still says where it was
+    assert forget(fleet) == ["big", "watcher"]
+    fleet.sql("delete from fleet.runs")
+    await watcher.renew()
+    fleet.pass_time(61)
+    await watcher.renew()
+    assert [name for (name,) in fleet.sql("select name from fleet.hosts")] == ["watcher"]
+
+    assert (await watcher.fleet.join(host.facts)).epoch == 1
+    assert await names(fleet) == ["big", "watcher"]
+
+
+async def test_a_host_that_left_and_comes_back_is_listed_with_a_new_epoch(fleet: Fleet) -> None:
+    host = await fleet.host("big")
+    await host.fleet.leave(host.id, host.epoch)
+
+    again = await fleet.host("big")
+
+    assert again.epoch > host.epoch
+    assert await names(fleet) == ["big"]
+    assert await host.renew() is None
+
+
+async def test_a_host_that_was_given_up_is_listed_for_a_week_or_until_its_name_is_taken(fleet: Fleet) -> None:
+    watcher = await fleet.host("watcher")
+    await fleet.host("big")
+    await fleet.live(45, watcher)
+    assert await watcher.fleet.reap() == 1
+    assert await names(fleet) == ["watcher", "big"]
+    assert forget(fleet) == ["big", "watcher"]
+
+    fleet.pass_time(7 * 24 * 3600, host="big")
+    assert await names(fleet) == ["watcher"]
+    assert forget(fleet) == ["watcher"]
+
+    small = await fleet.host("small")
+    fleet.sql("update fleet.hosts set state = 'gone' where name = 'small'")
+    assert await names(fleet) == ["watcher", "small"]
+    await fleet.connect().join(evolve(small.facts, id="reinstalled"))
+    assert [(each.name, each.state) for each in await fleet.fleet.hosts()] == [
+        ("small", "up"),
+        ("watcher", "up"),
+    ]

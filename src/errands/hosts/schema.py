@@ -14,7 +14,7 @@ from errands.model.errors import FleetError, FleetTooNew, FleetUnreachable
 if TYPE_CHECKING:
     from errands.hosts.connections import Connections
 
-VERSION = 7
+VERSION = 8
 _TABLES = "tables.sql"
 _FUNCTIONS = (
     "admission.sql",
@@ -79,6 +79,10 @@ _UPGRADES: dict[int, str] = {
     7: """
     alter table fleet.runs add ahead boolean not null default false, add returned integer not null default 0;
     drop function if exists fleet.turn, fleet.take_queued;
+    """,
+    8: """
+    alter table fleet.hosts add has_left boolean not null default false;
+    alter table fleet.clock add remembered interval not null default '7 days';
     """,
 }
 _LOCK = 7203331

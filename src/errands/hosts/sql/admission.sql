@@ -231,6 +231,7 @@ begin
         update fleet.clock set cleaned = clock_timestamp();
         delete from fleet.runs where acked and ended < clock_timestamp() - c.kept;
         delete from fleet.requests where reply is not null and made < clock_timestamp() - c.kept;
+        perform fleet.forget_hosts();
         delete from procrastinate_jobs j where not exists (
             select from fleet.runs where job = j.id and state = 'offered'
         );

@@ -26,7 +26,7 @@ begin
     on conflict (id) do update set
         name = new_name, labels = new_labels, slots = new_slots, boot = new_boot, version = new_version,
         -- A host that only restarts keeps its epoch and with it its runs; one that was given up has a new one.
-        state = case when h.state = 'gone' then 'up' else h.state end,
+        state = case when h.state = 'gone' then 'up' else h.state end, has_left = false,
         lease_until = instant + c.lease, renewed = instant, steady_since = instant
     returning h.epoch into epoch;
     perform fleet.admit();
@@ -138,6 +138,7 @@ begin
     select * into h from fleet.hosts where id = host and epoch = its_epoch and state <> 'gone' for update;
     if found then
         perform fleet.give_up(h, format('the host %s left the fleet', h.name));
+        update fleet.hosts set has_left = true where id = host;
     end if;
 end
 $$;
@@ -180,6 +181,25 @@ begin
 end
 $$;
 
+-- The hosts to tell people of: not one that left, was given up long ago, or has been replaced under its name.
+create or replace function fleet.known_hosts() returns setof fleet.hosts language sql stable as $$
+    select * from fleet.hosts h where state <> 'gone' or not (
+        has_left or renewed < clock_timestamp() - (select remembered from fleet.clock)
+        or exists (select from fleet.hosts other where other.name = h.name and other.state <> 'gone')
+    )
+$$;
+
+-- Forget hosts that nobody is told of any more, and that no run names. One that comes back joins like a new one.
+create or replace function fleet.forget_hosts() returns void language sql as $$
+    delete from fleet.hosts where id in (
+        select id from fleet.hosts h
+        where state = 'gone' and not exists (select from fleet.known_hosts() known where known.id = h.id)
+            and not exists (select from fleet.runs r where r.host = h.id)
+            and not exists (select from fleet.runs r where r.home = h.id)
+        for update skip locked
+    )
+$$;
+
 create or replace function fleet.list_hosts() returns table (
     id text, name text, labels text[], state text, slots integer, running integer, seen float8, version text, epoch bigint
 ) language sql stable as $$
@@ -190,5 +210,5 @@ create or replace function fleet.list_hosts() returns table (
             from fleet.runs r where r.host = h.id and r.state = 'taken' and not r.paused
         ),
         greatest(extract(epoch from clock_timestamp() - renewed), 0)::float8, version, epoch
-    from fleet.hosts h order by state = 'gone', name, id
+    from fleet.known_hosts() h order by state = 'gone', name, id
 $$;

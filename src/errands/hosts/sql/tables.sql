@@ -17,7 +17,8 @@ create table fleet.clock (
     quiet interval not null default '40 seconds',     -- how long nobody is given up after a restart
     steady interval not null default '30 seconds',    -- how long a host renews before it gives up others
     unclaimed interval not null default '10 seconds', -- how long an offer may lie on the wire
-    kept interval not null default '1 day'            -- how long an acknowledged run can be looked at
+    kept interval not null default '1 day',           -- how long an acknowledged run can be looked at
+    remembered interval not null default '7 days'     -- how long a host that was given up is listed
 );
 
 create table fleet.hosts (
@@ -32,7 +33,8 @@ create table fleet.hosts (
     renewed timestamptz not null,
     steady_since timestamptz not null,
     boot text not null,
-    version text not null
+    version text not null,
+    has_left boolean not null default false -- by itself: it is gone, and nobody waits for it
 );
 create unique index one_host_of_a_name on fleet.hosts (name) where state <> 'gone';
 
