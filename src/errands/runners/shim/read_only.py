@@ -1,7 +1,8 @@
 """Commands that may only read: started by a thread of the shim on which the kernel enforces that.
 
-Handing it the start costs each run 0.1 ms; a new thread for every run would cost 0.4 ms, a wrapper
-program 10 ms. All that a command may write to is a scratch directory, which is emptied after its run.
+Handing it the start costs each run 0.1 ms; a new thread for every run would cost 0.4 ms and more, a wrapper
+program 10 ms. All that a command may write to is a scratch directory, which is emptied after its run. It
+cannot open what is in the places of secrets in a home directory.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import stat
 
 from errands.ports.own_file import open_file
 from errands.ports.rundir import LOG, read_at
+from errands.runners.system.hidden_places import Readable
 from errands.runners.system.signals import ALL_SIGNALS, signal
 
 TYPE_CHECKING = False
@@ -20,11 +22,21 @@ if TYPE_CHECKING:
 
     from errands.runners.system.landlock import Walls
 
-# Variables for programs that also write something, which fails here or is reported.
-QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LESSHISTFILE": "-", "PYTHONDONTWRITEBYTECODE": "1"}
+# Variables for programs that also write something, which fails here or is reported, or that read settings
+# with secrets even to print their version.
+QUIET = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LESSHISTFILE": "-",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "AWS_CONFIG_FILE": "/dev/null",
+    "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    "NPM_CONFIG_USERCONFIG": "/dev/null",
+}
+_SETTINGS = ("DOCKER_CONFIG", "GH_CONFIG_DIR")  # of them, directories
 _NOTE = (
     "errands: this ran behind walls, which may be why: it started without approval because it only reads, "
-    "so it cannot write (except to $TMPDIR) or connect; use `errands propose` to approve more"
+    "so it cannot write (except to $TMPDIR), connect, or open places of secrets; use `errands propose` to "
+    "approve more"
 )
 _REFUSALS = (b"ermission denied", b"not permitted", b"EACCES", b"EPERM", b"ermissionError")
 _END = 1 << 16  # bytes of a log to look at
@@ -43,24 +55,35 @@ class ReadOnly:
                 pass  # another shim made it, or one with the same number before
         empty(scratch)  # a shim with the same number may have been killed
         walls.hide_memory()
-        self._thread = _RestrictedThread(walls, walls.ruleset(writable=(scratch,), terminals=()))
+        self._readable: Readable | None = None
+        self._thread: _RestrictedThread | None = None
 
     @property
     def variables(self) -> dict[str, str]:
-        return QUIET | dict.fromkeys(("TMPDIR", "TMP", "TEMP"), self._scratch)
+        return QUIET | dict.fromkeys(("TMPDIR", "TMP", "TEMP", *_SETTINGS), self._scratch)
 
-    def call(self, spawn: Callable[[], int], terminal: str = "") -> int:
-        """Call a function behind the walls; it may write to a terminal if it was given one."""
-        if not terminal:
-            return self._thread.call(spawn)
-        # The lasting thread must not get terminals: the next command would have those of others, too.
-        thread = _RestrictedThread(
-            self._walls, self._walls.ruleset(writable=(self._scratch,), terminals=(terminal,))
-        )
-        try:
-            return thread.call(spawn)
-        finally:
-            thread.end()
+    def call(self, spawn: Callable[[], int], env: dict[str, str], cwd: str, terminal: str = "") -> int:
+        """Call a function behind the walls; what it starts may write to a terminal if it was given one."""
+        home = env.get("HOME", "")
+        if self._readable is None or not self._readable.is_still_true(home, cwd):
+            self._readable = Readable(home, cwd, store=os.path.dirname(os.path.dirname(self._scratch)))
+            if self._thread is not None:
+                self._thread.end()
+                self._thread = None
+        if terminal:
+            # The lasting thread must not get terminals: the next command would have those of others, too.
+            thread = self._restricted_thread(self._readable, terminals=(terminal,))
+            try:
+                return thread.call(spawn)
+            finally:
+                thread.end()
+        if self._thread is None:
+            self._thread = self._restricted_thread(self._readable)
+        return self._thread.call(spawn)
+
+    def _restricted_thread(self, readable: Readable, terminals: tuple[str, ...] = ()) -> _RestrictedThread:
+        rules = self._walls.ruleset(readable=readable.paths, writable=(self._scratch,), terminals=terminals)
+        return _RestrictedThread(self._walls, rules)
 
     def explanation(self, run_directory: str) -> tuple[str, ...]:
         """Return what to say about a failed run: that it met the walls, if the end of its log suggests so."""

@@ -238,7 +238,7 @@ class Run:
                 self._leader = self._shim.spawn(path, argv, env, actions)
             else:
                 self._leader = self._read_only.call(
-                    lambda: self._shim.spawn(path, argv, env, actions), terminal=terminal
+                    lambda: self._shim.spawn(path, argv, env, actions), env, launch["cwd"], terminal
                 )
             self._shim.is_alone = False
             self._shim.groups.append(self._leader)

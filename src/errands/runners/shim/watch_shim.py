@@ -101,7 +101,7 @@ class _Watched:
             )  # fmt: skip
 
         try:
-            self._leader = spawn() if read_only is None else read_only.call(spawn)
+            self._leader = spawn() if read_only is None else read_only.call(spawn, env, asked["cwd"])
         except OSError as error:
             raise OSError(error.errno, explain_start(argv[0], path, error)) from None
         except ValueError as error:

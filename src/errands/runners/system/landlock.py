@@ -21,7 +21,7 @@ _SET_DUMPABLE, _GET_SECCOMP, _SET_SECCOMP, _NO_NEW_PRIVILEGES = 4, 21, 22, 38
 _CAPABILITIES = 0x20080522  # the version of the structures of `capset`
 _READ_ALL = 1 << 2  # CAP_DAC_READ_SEARCH: without it root could not read what belongs to others
 
-_WRITE, _TRUNCATE, _IOCTL = 1 << 1, 1 << 14, 1 << 15
+_WRITE, _READ, _TRUNCATE, _IOCTL = 1 << 1, 1 << 2, 1 << 14, 1 << 15
 _MAKE_DEVICES = 1 << 6 | 1 << 11
 # Write, remove, create, rename, truncate.
 _WRITES = _WRITE | sum(1 << bit for bit in range(4, 15))
@@ -78,10 +78,14 @@ class Walls:
             for kept in (_READ_ALL, 0)
         )
 
-    def ruleset(self, *, writable: Iterable[str], terminals: Iterable[str]) -> int:
-        """Return rules that allow writing below some directories and to some terminals, and nowhere else."""
+    def ruleset(self, *, readable: Iterable[str], writable: Iterable[str], terminals: Iterable[str]) -> int:
+        """Return rules that allow reading and writing below some paths, and writing to some terminals.
+
+        Nothing else can be opened, but all directories can be listed.
+        """
         abi = self.abi
         known = _WRITES & ((1 << {1: 13, 2: 14}.get(abi, 15)) - 1) | (_IOCTL if abi >= 5 else 0)
+        known |= _READ
         size = 24 if abi >= 6 else 16 if abi >= 4 else 8
         rules: int = self._call(
             self._syscall, (_CREATE_RULESET, struct.pack("QQQ", known, _NETWORK, _SCOPES)[:size], size, 0)
@@ -93,14 +97,19 @@ class Walls:
             for path in ("/dev/null", "/dev/tty", *terminals):
                 self._allow(rules, path, (_WRITE | _TRUNCATE | _IOCTL) & known)
             for path in writable:
-                self._allow(rules, path, _WRITES & known & ~_MAKE_DEVICES)
+                self._allow(rules, path, (_WRITES & ~_MAKE_DEVICES | _READ) & known)
+            for path in readable:
+                try:
+                    self._allow(rules, path, _READ, os.O_NOFOLLOW)
+                except FileNotFoundError:
+                    continue  # it is gone again
         except BaseException:
             os.close(rules)
             raise
         return rules
 
-    def _allow(self, rules: int, path: str, access: int) -> None:
-        file = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    def _allow(self, rules: int, path: str, access: int, flags: int = 0) -> None:
+        file = os.open(path, os.O_PATH | os.O_CLOEXEC | flags)
         try:
             if self._call(self._syscall, (_ADD_RULE, rules, 1, struct.pack("=Qi", access, file), 0)):
                 raise OSError(0, f"the kernel refused a rule about {path}")
