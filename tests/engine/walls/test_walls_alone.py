@@ -169,6 +169,35 @@ async def test_the_walls_hold_without_the_judge(
     assert [each for each in FOLDERS if os.path.lexists(f"{each}/{mark}")] == []
 
 
+@walled
+@pytest.mark.spec("A13")
+async def test_secrets_at_home_stay_hidden_without_the_judge(
+    engine: TestEngine, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ruling, "judge", lambda *_, **__: Judgement(verdict="auto"))
+    home = tmp_path / "person"
+    monkeypatch.setenv("HOME", str(home))
+    for place in (".ssh", ".aws", ".config/gh"):
+        (home / place).mkdir(parents=True)
+        (home / place / "key").write_text("a treasure\n")
+    (project / "key").symlink_to(home / ".ssh" / "key")
+
+    for line in (
+        "cat ~/.ssh/key",
+        "cat key",
+        "cd ~/.aws; cat key",
+        "grep -rh . ~/.config",
+        "tar -cf - ~/.ssh",
+        "python3 -c \"import os; print(open(os.path.expanduser('~/.ssh/key')).read())\"",
+        "find ~ -name key -exec cat {} +",
+        "cp -r ~/.ssh $TMPDIR && cat $TMPDIR/.ssh/key",
+    ):
+        task = await engine.finished(line, cwd=str(project))
+        text = await engine.text(task.id)
+        assert "treasure" not in text, line
+        assert "ermission denied" in text, line
+
+
 async def test_without_walls_such_lines_do_change_something(
     engine: TestEngine, project: Path, tmp_path: Path
 ) -> None:
