@@ -7,6 +7,22 @@ from tests.proof.breakage import Breakage
 BREAKAGES = [
     Breakage(
         "A13",
+        "what only reads opens the places of secrets in a home directory",
+        file="runners/system/hidden_places.py",
+        old="        if not hidden:\n",
+        new="        if True:\n",
+        test="engine/walls/test_walls_alone.py::test_secrets_at_home_stay_hidden_without_the_judge",
+    ),
+    Breakage(
+        "A13",
+        "what only reads cannot be kept from what was made after the first run of a shim",
+        file="runners/system/hidden_places.py",
+        old="return (self._home, self._spared) == (home, self._around(cwd)) and all(",
+        new="return True or all(",
+        test="runners/test_hidden_places.py::test_what_is_made_later_is_seen_by_the_next_run_of_a_shim",
+    ),
+    Breakage(
+        "A13",
         "repositories below the top of a project can be written",
         file="engine/walls/mounts.py",
         old="for name in (*sorted(there), *_own_files(real), *below):",
