@@ -94,15 +94,26 @@ _KEYS = tuple(f"{beginning}{_BODY}" for beginning in _BEGINNINGS)
 _OTHERS = tuple(f"{codecs.encode(beginning, 'rot13')}{_BODY}" for beginning in _BEGINNINGS)
 # Of those, what the eye sees at once; also where the rest of a pattern is not understood.
 _KEY = re.compile(
-    r"AKIA|ASIA\[|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
+    r"AKIA|ASIA\[|^ASIA$|hooks\\?\.slack|gh(\w|\[\w+\]|\(.*\))_[\[\\.]|gh[pousr]_|github_pat_|glpat-|xox[\[baprs]|sk-ant|sk_live|AIza"
     r"|PRIVATE (KEY|\.)|^SG\\?\.|sq0|EAA[AC]|:AA\["
 )
+# The words with which keys begin, except for those that stand for something else as well.
+_WORD = re.compile(r"[A-Za-z\d]+")
+_FIRST = frozenset(
+    found[0]
+    for beginning in (*_BEGINNINGS, *(anchor for _, anchor, _ in SHAPES))
+    if (found := _WORD.match(beginning)) and len(found[0]) > 2
+) - frozenset("github hooks npm pypi rubygems lin sig access AccountKey AGE ops rnd pul shp".split())
+# Words, or a choice of words, with anything around them.
+_AROUND = r"(?:\\[bB<>]|[\^$]|\.\*)*"
+_ONLY_WORDS = re.compile(rf"{_AROUND}\\?\(?({_WORD.pattern}(?:\\?\|{_WORD.pattern})*)\\?\)?{_AROUND}")
 _ORDINARY = (
     """
 name: value|name = value|NAME=value|export NAME=value|x=1|https://example.com:8080/x|begin end public
 the private key of an rsa, ec or openssh key pair|a live test of access to an account|author pass auth
 user_id base_url api_base is_live_x x_test_y a_path_b task_id apk_path work_dir npm_config_x|base secret url
 task-list disk-usage project api msg.x high through the shelf_x hf_home postgres mysql mongodb redis|parsec_x
+github_x|app-x|x.app_x|hooks.x hooks_x|scale_x|ops_x|x_token access_token
 pypi-x db aws client key value pairs token password authorization accountKey sharedAccessKey dapi
 v1.2.3|v20.11.0|v0.1
 """.replace("\n", "|")
@@ -144,7 +155,21 @@ def may_find_secrets(pattern: str) -> bool:
     return bool(names) and all(word.isupper() for word in names) and not _MARKS.issuperset(names)
 
 
+def _begins_key(word: str) -> bool:
+    """Return whether a word is what keys begin with: all of that, or so much that it means nothing else."""
+    # Three letters do if they are no word as they are written: `AKI`, `eyJ`.
+    if len(word) == 3 and not word.islower() and any(each.startswith(word) for each in _FIRST):
+        return True
+    folded = word.casefold()
+    return any(
+        folded == each.casefold() or (len(word) > 3 and each.casefold().startswith(folded)) for each in _FIRST
+    )
+
+
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:
+    words = _ONLY_WORDS.fullmatch(pattern)
+    if words and not _KEY.search(pattern) and not any(map(_begins_key, _WORD.findall(words[1]))):
+        return False
     letters = pattern.replace("\\", "")
     is_named = any(each in letters for each in _BEGINNINGS if len(each) > 3)
     # What is not understood counts as a match of everything, and so even of nothing.
