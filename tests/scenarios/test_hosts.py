@@ -48,13 +48,39 @@ def test_a_host_that_is_drained_takes_nothing_until_that_is_undone(
 ) -> None:
     big.say("host", "drain")
     task = laptop.submit("gpu", "echo later")
-    eventually(lambda: fleet.execute(f"select 1 from fleet.runs where task = '{task}'"), "the offer")
+    said = "waiting for a host: no host with the label gpu takes runs (big is draining)"
+    eventually(lambda: laptop.view(task)["no_host"] == said, f"the reason: {laptop.view(task)}")
     assert laptop.view(task)["state"] == "pending"
+    assert said in laptop.say("ls", "--columns", "id,detail"), "in the list"
+    assert said in laptop.say("show", task), "at home"
+    assert said in big.say("show", task), "and at another home"
+    assert json.loads(big.say("show", task, "--json"))["no_host"] == said
     assert laptop.run("host", "drain", "nobody").returncode == 2
 
     laptop.say("host", "drain", "big", "--undo")
 
     assert laptop.wait(task) == 0
+    assert laptop.view(task)["no_host"] is None
+
+
+def test_a_task_says_that_its_lane_is_full_in_the_whole_fleet_and_that_the_fleet_is_away(
+    laptop: FleetHome, big: FleetHome, fleet: TestFleet
+) -> None:
+    laptop.say("lane", "narrow", "0", "--fleet")
+    laptop.say("lane", "narrow", "5")
+    task = laptop.submit("big", "true", "--lane", "narrow")
+    full = "waiting for room in lane narrow of the whole fleet (limit 0: nothing starts)"
+    eventually(lambda: laptop.view(task)["no_host"] == full, f"the reason: {laptop.view(task)}")
+
+    away = "waiting for a host: the database of the fleet does not answer"
+    fleet.server.stop()
+    try:
+        later = laptop.submit("big", "true")
+        eventually(lambda: laptop.view(later)["no_host"] == away, f"the reason: {laptop.view(later)}")
+    finally:
+        fleet.server.start()
+
+    assert laptop.wait(later) == 0
 
 
 def test_the_address_of_the_fleet_is_kept_secret_and_is_checked(laptop: FleetHome, big: FleetHome) -> None:
@@ -82,6 +108,8 @@ def test_a_task_waits_for_a_host_that_may_take_it(laptop: FleetHome, fleet: Test
     task = laptop.submit("later", "echo done")
     eventually(lambda: fleet.execute("select 1 from fleet.runs"), "the offer")
     assert laptop.view(task)["state"] == "pending"
+    said = "waiting for a host: no host in the fleet has the name or label later"
+    eventually(lambda: said in laptop.say("show", task), "the reason")
     assert "waiting for a host" in laptop.say("ls")
     rows = laptop.say("ls", "--columns", "id,took").splitlines()
     assert task in map(str.rstrip, rows), "a task that no host has yet took no time"

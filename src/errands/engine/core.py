@@ -9,6 +9,7 @@ from errands.model.errors import (
     Ambiguous,
     BadValue,
     ErrandsError,
+    NoInput,
     NotFound,
     NotListening,
     unknown_task,
@@ -17,7 +18,7 @@ from errands.model.limits import lane_widths
 from errands.model.record import evolve
 from errands.model.states import not_running
 from errands.model.text.ids import is_id
-from errands.ports.rundir import STARTS_WITHIN, files_in, last_output, reported_progress
+from errands.ports.rundir import NO_INPUT, STARTS_WITHIN, files_in, last_output, reported_progress
 from errands.ports.store import MOST_IDS, Query
 
 TYPE_CHECKING = False
@@ -204,10 +205,11 @@ class EngineCore:
         if not view.host:
             yield from self._sending_here(directory, view.id, content, eof=eof)
             return
-        from errands.engine.fleet.far_input import sending
+        from errands.ports.fleet.spool import sending
 
-        task = self.task(view.id)
-        yield from sending(directory, task, lambda: self.bell.ring_about([view.id]), content, eof=eof)
+        if not self.task(view.id).takes_input:
+            raise NoInput(NO_INPUT)
+        yield from sending(directory, lambda: self.bell.ring_about([view.id]), content, eof=eof)
 
     def _sending_here(self, directory: str, task_id: str, content: bytes, *, eof: bool) -> Iterator[None]:
         """Send input to a run on this machine; yield while it is starting and takes none yet."""
@@ -248,12 +250,12 @@ class EngineCore:
             view = evolve(view, retry=retry_view(self.store, view))
         if view.latest.state != "running":
             if view.host and view.latest.started_at is not None:
-                view = _placed(view, self.home.run(view.latest.id))
+                view = self._placed(view, self.home.run(view.latest.id))
             if view.state == "proposed" and view.question is None:
                 return evolve(view, question=self.store.question(view.id))
             return view
         directory = self.home.run(view.latest.id)
-        if view.host and (view := _placed(view, directory)).latest.state == "pending":
+        if view.host and (view := self._placed(view, directory)).latest.state == "pending":
             return view
         if (agent := view.agent) is not None:
             # A call that waits for approval is a question before its agent is noted as waiting.
@@ -270,17 +272,21 @@ class EngineCore:
     def list(self, query: Query) -> list[View]:
         return [self.with_live_facts(each) for each in self.store.views(query)]
 
+    def _placed(self, view: View, directory: str) -> View:
+        """Add which host has a run; until one has begun it, it is pending, whatever this home calls it."""
+        from errands.ports.fleet import outlook, placement
 
-def _placed(view: View, directory: str) -> View:
-    """Add which host has a run; until one has begun it, it is pending, whatever this home calls it."""
-    from errands.ports.fleet.placement import read
-
-    found = read(directory)
-    if view.latest.state != "running":
-        return view if found is None else evolve(view, runs_on=found.host)
-    if found is not None and found.host and found.has_begun:
-        return evolve(view, runs_on=found.host)
-    return evolve(view, state="pending", latest=evolve(view.latest, state="pending"))
+        found = placement.read(directory)
+        host = "" if found is None else found.host
+        if view.latest.state != "running" or (found is not None and host and found.has_begun):
+            return evolve(view, runs_on=host)
+        if host:
+            why = f"waiting to start on {host}"
+        else:
+            wanted = outlook.sought(view.host, found, view.lane)
+            why = outlook.read(self.home.outlook, wanted) or f"waiting for a host: {wanted[0]}"
+        latest = evolve(view.latest, state="pending")
+        return evolve(view, state="pending", latest=latest, runs_on=host, no_host=why)
 
 
 def _moment(seconds: float | None) -> datetime | None:

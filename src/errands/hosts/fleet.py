@@ -30,11 +30,13 @@ from errands.ports.fleet import (
     Stop,
     Taken,
 )
+from errands.ports.fleet.outlook import Outlook
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from errands.ports.fleet import HostFacts, Placed, Wish
+    from errands.ports.fleet.outlook import Wanted
 
 POLL = 1.0  # seconds: what a lost notification costs
 _QUEUE_BYTES = 32  # as fleet.queue_of has it
@@ -110,6 +112,11 @@ class PostgresFleet(AgentCalls, InputCalls, NoticeCalls):
     async def hosts(self) -> list[HostView]:
         found = await self._connections.records("select * from fleet.list_hosts()")
         return [HostView(**{**row, "labels": tuple(row["labels"])}) for row in found]
+
+    async def outlook(self, wanted: Sequence[Wanted]) -> list[Outlook]:
+        sql = "select * from fleet.outlook(%s, %s)"
+        hosts, lanes = [host for host, _ in wanted], [lane for _, lane in wanted]
+        return [Outlook(**row) for row in await self._connections.records(sql, (hosts, lanes))]
 
     async def set_lane(self, name: str, width: int | None) -> None:
         await self._connections.rows("select fleet.set_lane(%s, %s)", name, width)

@@ -111,8 +111,8 @@ class RetryView:
 class View:
     """A task with its latest run, number 0 for a recurring task that has not run yet.
 
-    `host` is the host that was asked for, `runs_on` the one that has the latest run, `question` the open
-    question about a proposed task. `details` and `history` are set in the view of a single task.
+    `host` was asked for, `runs_on` has the latest run, and `no_host` says why none has begun it. `question`
+    is the open one about a proposed task. `details` and `history` are set in the view of a single task.
     """
 
     id: str
@@ -151,6 +151,7 @@ class View:
     retry: RetryView | None = None
     host: str = ""
     runs_on: str = ""
+    no_host: str = ""
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
 
@@ -309,6 +310,7 @@ def as_json(view: View) -> dict[str, Any]:
         "cwd": view.cwd,
         "host": view.host or None,
         "runs_on": view.runs_on or None,
+        "no_host": view.no_host or None,
         "lane": view.lane,
         "priority": view.priority,
         "batch": view.batch,

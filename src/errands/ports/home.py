@@ -62,6 +62,7 @@ class Home:
     fleet = _Name("fleet.json")  # which fleet this home belongs to; it may contain a password
     guests = _Name("guests")  # a file for each run of another home that this host has
     awaited = _Name("awaited")  # a file for each run that waits for tasks of other homes
+    outlook = _Name("outlook")  # why runs that were given to the fleet wait there
     fuse = _Name("fuse")  # the deadline of all runs that other hosts placed here
     walls = _Name("walls")  # what was found out about sandboxes on this machine
     homes = _Name("homes")  # the private home directories of sandboxes, one for each project

@@ -123,9 +123,8 @@ def repetition(view: View, *, at: datetime, zone: str = "", is_kept: bool = Fals
     if not (is_kept or standing.next_at or standing.signal_at) and standing.checked_at is not None:
         words.append(f"checked {ago(standing.checked_at, at=at)}")
     if run.state == "pending" and view.is_live:
-        words.append(
-            f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at, is_kept=is_kept)
-        )
+        waiting = f"run {run.number} is {line(view.no_host) or 'waiting'}"
+        words.append(waiting if view.retry is None else waits_for(view, at=at, is_kept=is_kept))
     elif run.number and run.completed_at is not None:
         last = " ".join(filter(None, ["last run" if is_kept else "last", run.state, result(run)]))
         when = "" if is_kept else f" {ago(run.completed_at, at=at)}"
@@ -224,7 +223,11 @@ def waits_for(
             if is_kept:
                 return f"failed, trying again {which}"
             return f"failed, trying again {upcoming(view.retry.at - at)} {which}"
+        if view.no_host:
+            return f"failed, trying again {which}: {line(view.no_host)}"
         return f"failed, waiting for room in lane {view.lane} to try again {which}"
+    if view.no_host:
+        return line(view.no_host)
     if view.standing is not None:
         next_at = view.standing.next_at
         if view.standing.health is not None and next_at is None:
@@ -238,8 +241,6 @@ def waits_for(
         return f"waiting for {', '.join(others)}"
     if view.waits:
         return f"waiting for {plural(view.waits, 'task')}"
-    if view.host and view.latest.started_at is not None:
-        return f"waiting for a host: {line(view.host)}"
     if has_room is not None and has_room(view.lane):
         return "it is about to start"
     return f"waiting for room in lane {view.lane}"

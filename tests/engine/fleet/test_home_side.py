@@ -2,95 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.fleet import home_side
-from errands.engine.fleet.home_side import AT_ONCE, HomeSide
-from errands.hosts.fleet import PostgresFleet
+from errands.engine.fleet.home_side import AT_ONCE
 from errands.model.options.draft import Draft
-from errands.model.view import View
 from errands.ports.fleet import HostFacts, placement
-from errands.ports.fleet.membership import Membership, write
-from errands.ports.home import Home
 from errands.ports.runner import Alive
-from errands.runners.output.mirror import Mirror, has_ended
+from errands.runners.output.mirror import Mirror
 from errands.runners.pool.fleet_runner import FleetRunner
-from errands.testing.engines import TestEngine, embedded, until
+from errands.testing.engines import until
 from tests.engine.daemon.quiet_runner import QuietRunner
+from tests.engine.fleet.laptop import MANY, Laptop
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.fleet import Placed, PlacedView
+    from errands.ports.fleet import PlacedView
 
 pytestmark = pytest.mark.spec("X12")
 
-MANY = 3 * AT_ONCE
 HOST = HostFacts(id="h2", name="big", labels=(), slots=MANY, version="0", boot="b")
-
-
-class CountedFleet(PostgresFleet):
-    """A real fleet that notes how many runs came with each call."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.offers: list[int] = []
-
-    async def offer_all(self, several: Sequence[Placed]) -> list[int]:
-        self.offers.append(len(several))
-        return await super().offer_all(several)
-
-
-class Laptop:
-    """A home with a real engine and a real fleet, whose host process the test is."""
-
-    def __init__(self, engine: TestEngine, fleet: CountedFleet, me: Membership) -> None:
-        self.engine = engine
-        self.fleet = fleet
-        self.side = HomeSide(engine.engine, fleet, me, Mirror, has_ended)
-
-    async def place(self, count: int) -> list[View]:
-        """Submit commands for another host, and wait until the daemon has placed them."""
-        drafts = [Draft(command=("true",), host="big", name=f"deed{n}") for n in range(count)]
-        views = await self.engine.submit_all(drafts)
-        directories = [self.engine.engine.home.run(view.latest.id) for view in views]
-        await until(lambda: all(map(placement.read, directories)))
-        return views
-
-    async def offered(self) -> list[str]:
-        """List the tasks that the fleet has, in the order of their offers."""
-        return [each.task for each in reversed(await self.fleet.placed(limit=MANY))]
-
-
-@pytest.fixture
-async def laptop(own_home: Path, database: str) -> AsyncIterator[Laptop]:
-    own_home.mkdir(0o700, parents=True)
-    # Its real host process never reaches a fleet.
-    me = Membership(id="h1", url="postgresql://127.0.0.1:1/none", name="laptop", labels=(), slots=0)
-    write(Home(path=str(own_home)).fleet, me)
-    fleet = CountedFleet(database)
-    await fleet.open()
-    # What happens was caused by an event: the daemon does not look by itself.
-    async with embedded(str(own_home), **{"daemon.tick": "1h"}) as engine:
-        laptop = Laptop(engine, fleet, me)
-        yield laptop
-        for view in await engine.list():
-            engine.engine.cancel([view.id])
-        await end_all(laptop)
-    await fleet.close()
-
-
-async def end_all(laptop: Laptop) -> None:
-    """Work until this home has the end of every task."""
-    while any(view.is_live for view in await laptop.engine.list()):
-        await laptop.side.work()
 
 
 async def test_many_runs_are_offered_a_few_at_once_and_in_order(laptop: Laptop) -> None:

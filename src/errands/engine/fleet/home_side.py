@@ -25,13 +25,14 @@ from errands.ports.fleet.placement import Places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.task import Task
     from errands.ports.fleet import Fleet, Placed, PlacedView, Request
     from errands.ports.fleet.membership import Membership
+    from errands.ports.fleet.placement import Placement
 
     class Mirror(Protocol):
         """Writes the log and the run record of an attempt that another host carries out."""
@@ -63,12 +64,7 @@ ABANDONED_GRACE = 5.0  # seconds for a run that its home has no use for any more
 
 class HomeSide:
     def __init__(
-        self,
-        engine: Engine,
-        fleet: Fleet,
-        membership: Membership,
-        mirrors: Mirrors,
-        has_ended: HasEnded,
+        self, engine: Engine, fleet: Fleet, membership: Membership, mirrors: Mirrors, has_ended: HasEnded
     ) -> None:
         self._engine = engine
         self._fleet = fleet
@@ -98,6 +94,12 @@ class HomeSide:
             return 0.0
         due = min(self._followed.values(), default=math.inf)
         return max(0.0, due - self._engine.clock.monotonic())
+
+    def unplaced(self) -> list[tuple[Task, Placement]]:
+        """Return the tasks with runs that were offered and that no host has yet."""
+        offered = [self._known[key] for key in self._offered & self._known.keys()]
+        places = [(task, self._place_of(run)) for task, run in offered]
+        return [(task, where) for task, where in places if where is not None and not where.host]
 
     def offer_again(self) -> None:
         """Offer all that is placed once more, because the fleet may have lost its last commits."""
@@ -261,12 +263,15 @@ class HomeSide:
             self.is_behind = bool(new) and self._engine.clock.monotonic() > until
 
     def _offer_of(self, task: Task, run: Run) -> Placed | None:
-        where = self._places.of(self._engine.home.run(run.id), run.attempt)
+        where = self._place_of(run)
         if where is None:
             return None  # the daemon is about to start it
         asked = self._asked(task, run) if isinstance(task.action, Prompt) else None
         event = packed(self._engine.store, task, run)
-        return placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked, event=event)
+        offer = placed(task, run, where, home=self._me.id, name=self._me.name, asked=asked, event=event)
+        if offer.selector != (where.sought or task.host):
+            self._note_place(run, sought=offer.selector)
+        return offer
 
     def _asked(self, task: Task, run: Run) -> Asked:
         """Return what an agent is asked in a run; a resume goes to the host that has the session."""
@@ -288,12 +293,10 @@ class HomeSide:
             return None
         outcome = view.outcome
         if outcome is not None and "ask" in outcome:
-            where = self._places.of(directory, run.attempt)
+            where = self._place_of(run)
             if where is None or not where.asked:
                 asked, digest = str(outcome["ask"]), str(outcome.get("digest", ""))
-                self._places.note(
-                    directory, run.attempt, host="", asked=asked, asked_on=view.host, digest=digest
-                )
+                self._note_place(run, host="", asked=asked, asked_on=view.host, digest=digest)
             self._recorded.append(task.id)
             return None
         if view.host:
@@ -331,7 +334,7 @@ class HomeSide:
         wanted = [f"{each.channel}:{each.target}" for each in task.channels]
         reported = await self._fleet.claim_notices(view.number, self._me.id, wanted)
         if reported:
-            self._places.note(self._engine.home.run(run.id), run.attempt, reported="\n".join(reported))
+            self._note_place(run, reported="\n".join(reported))
 
     def _note_losses(self, running: Mapping[str, tuple[Task, Run]], on_hosts: set[str]) -> None:
         """Let runs whose host was lost wait for another one, if they may run there."""
@@ -339,16 +342,16 @@ class HomeSide:
             may_go_on = task.limits.on_loss == "again" or isinstance(task.action, Prompt)
             if not may_go_on or key in on_hosts or key not in self._offered:
                 continue
-            where = self._places.of(self._engine.home.run(run.id), run.attempt)
+            where = self._place_of(run)
             if where is None or not where.host:
                 continue
-            self._places.note(self._engine.home.run(run.id), run.attempt, host="", has_begun=False)
+            self._note_place(run, host="", has_begun=False)
             self._note_loss(run, where.host)
             self._engine.bell.announce([task.id])
 
     def _note_loss(self, run: Run, host: str) -> None:
-        store, now = self._engine.store, self._engine.clock.now()
-        with store:
+        now = self._engine.clock.now()
+        with self._engine.store as store:
             store.add_event(run.task_id, LOST_HOST, run=run.number, now=now, detail=host)
 
     async def _follow(self, numbers: list[int]) -> None:
@@ -363,13 +366,19 @@ class HomeSide:
             self._followed.update(dict.fromkeys(due, now + FOLLOWED / 2))
 
     def _note_host(self, run: Run, host: str, task_id: str, *, has_begun: bool) -> None:
-        where = self._places.of(self._engine.home.run(run.id), run.attempt)
+        where = self._place_of(run)
         known = ("", False) if where is None else (where.host, where.has_begun)
         if known != (host, has_begun):
             if known[0] not in ("", host):  # another one was quick
                 self._note_loss(run, known[0])
-            self._places.note(self._engine.home.run(run.id), run.attempt, host=host, has_begun=has_begun)
+            self._note_place(run, host=host, has_begun=has_begun)
             self._engine.bell.announce([task_id])
+
+    def _place_of(self, run: Run) -> Placement | None:
+        return self._places.of(self._engine.home.run(run.id), run.attempt)
+
+    def _note_place(self, run: Run, **facts: Any) -> None:
+        self._places.note(self._engine.home.run(run.id), run.attempt, **facts)
 
     def _mirror(self, view: PlacedView, task: Task, run: Run, directory: str) -> Mirror:
         found = self._mirrors.get((view.key, view.attempt))
@@ -381,9 +390,7 @@ class HomeSide:
                 directory,
                 run.id,
                 attempt=run.attempt,
-                header=log_header(
-                    task, run, started=started, prompt=None if exchange is None else exchange.text
-                ),
+                header=log_header(task, run, started=started, prompt=exchange.text if exchange else None),
                 cap=task.limits.output,
             )
             self._mirrors[view.key, view.attempt] = found

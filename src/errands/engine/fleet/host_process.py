@@ -12,13 +12,14 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet import awaited_tasks, notice_side
+from errands.engine.fleet import awaited_tasks, notice_side, outlook
 from errands.engine.fleet.awaited_tasks import AwaitedTasks
 from errands.engine.fleet.home_side import HomeSide
 from errands.engine.fleet.host_side import HostSide
 from errands.engine.fleet.notice_side import NoticeSide
+from errands.engine.fleet.outlook import OutlookSide
 from errands.engine.live.hub import listen
-from errands.model.errors import FleetUnreachable, StoreError
+from errands.model.errors import ErrandsError, FleetUnreachable, StoreError
 from errands.ports.home import boottime, write_fuse
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ class HostProcess:
         self._has_put_off = False  # runs that came after it
         self._notice_side = NoticeSide(engine, fleet, membership)
         self._awaited = AwaitedTasks(engine, fleet)
+        self._outlook = OutlookSide(engine, fleet, self._home_side.unplaced)
         # Of the lease, the two sides, what is rarer, and runs that came.
-        self._wakes = [asyncio.Event() for _ in range(6)]
+        self._wakes = [asyncio.Event() for _ in range(7)]
 
     def ring(self) -> None:
         """Look at everything soon."""
@@ -73,10 +75,14 @@ class HostProcess:
 
     async def run(self) -> None:
         """Work until this is cancelled."""
-        await self._open()
-        self._lease = await self._joined()
+        try:
+            await self._open()
+            self._lease = await self._joined()
+        except ErrandsError as error:
+            self._outlook.note_for_all(str(error))
+            raise
         await self._patiently(self._host_side.find_again)
-        lease, home, host, notices, awaited, taken = self._wakes
+        lease, home, host, notices, awaited, taken, outlooks = self._wakes
         async with asyncio.TaskGroup() as group:
             for work in (
                 self._keep_lease(lease),
@@ -84,6 +90,7 @@ class HostProcess:
                 self._repeat(self._host_side.work, host, lambda: self._host_side.rest, REST),
                 self._repeat(self._notice_side.work, notices, lambda: notice_side.LOOK),
                 self._repeat(self._awaited.work, awaited, lambda: awaited_tasks.LOOK),
+                self._repeat(self._outlook.work, outlooks, lambda: outlook.LOOK),
                 *([self._take_runs()] if self._facts.slots else []),
                 self._repeat(self._begin_taken, taken, lambda: POLL),
                 self._listen_to_fleet(),
@@ -107,7 +114,7 @@ class HostProcess:
             try:
                 lease = await self._fleet.join(self._facts)
             except FleetUnreachable as error:
-                _LOG.warning("the fleet cannot be reached: %s", error)
+                self._warn("the fleet cannot be reached", error)
                 await asyncio.sleep(AGAIN)
                 continue
             self._host_side.epoch = lease.epoch
@@ -139,7 +146,7 @@ class HostProcess:
                 await self._catch_up(orders)
                 await self._fleet.reap()
             except (FleetUnreachable, StoreError) as error:
-                _LOG.warning("the lease is not renewed: %s", error)
+                self._warn("the lease is not renewed", error)
                 await asyncio.sleep(AGAIN)
                 continue
             await _wait(wake, self._lease.interval)
@@ -218,8 +225,14 @@ class HostProcess:
             try:
                 return await act()
             except (FleetUnreachable, StoreError) as error:
-                _LOG.warning("the fleet cannot be reached: %s", error)
+                self._warn("the fleet cannot be reached", error)
                 await asyncio.sleep(AGAIN)
+
+    def _warn(self, what: str, error: ErrandsError) -> None:
+        """Log that something fails, and let those who look at what waits for a host know why it does."""
+        _LOG.warning("%s: %s", what, error)
+        if isinstance(error, FleetUnreachable):
+            self._outlook.note_for_all(outlook.UNREACHABLE)
 
 
 async def _wait(wake: asyncio.Event, seconds: float) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING
 
-from errands.engine.fleet.far_input import not_taken
 from errands.engine.fleet.placed_run import directory, own_environ
 from errands.model.approval import FLEET, KEPT
 from errands.model.errors import (
@@ -98,7 +97,7 @@ def _send(engine: Engine, task: Task, request: Request) -> Reply | None:
     answer = spool.reply_to(where, number)
     if answer is None and view.latest.id == run_id and view.is_live:
         return None
-    return Reply(refusal=not_taken(CUT_SHORT if answer is None else answer))
+    return Reply(refusal=spool.not_taken(CUT_SHORT if answer is None else answer))
 
 
 def _pause(engine: Engine, task: Task, request: Request) -> str:

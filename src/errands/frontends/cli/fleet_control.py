@@ -8,12 +8,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from errands.engine.fleet import far_task
-from errands.engine.fleet.far_input import PIECE
 from errands.frontends.cli.fleet_calls import FleetCalls
 from errands.frontends.cli.parser import Arguments
 from errands.model.errors import ErrandsError
 from errands.model.states import not_running
 from errands.model.text.sanitise import line
+from errands.ports.fleet.spool import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

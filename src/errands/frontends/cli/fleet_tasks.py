@@ -10,6 +10,7 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from errands.engine.fleet import far_task, member
+from errands.engine.fleet.outlook import why_it_waits
 from errands.frontends.cli.display.far_tasks import flat, joined, last_lines, mask_of, pairs, print_pieces
 from errands.frontends.cli.fleet_calls import REPLIES, FleetCalls
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
 class FleetTasks(FleetCalls):
     def show(self, given: str, arguments: Arguments) -> int:
-        async def read(fleet: Fleet) -> tuple[FoundRun, list[tuple[int, bytes]]]:
+        async def read(fleet: Fleet) -> tuple[FoundRun, list[tuple[int, bytes]], str]:
             run = await self._find(fleet, given)
-            return run, await far_task.output(fleet, run)
+            return run, await far_task.output(fleet, run), await why_it_waits(fleet, run)
 
-        run, pieces = self._ask(read)
+        run, pieces, why = self._ask(read)
         context, look = self._context, self._context.look
         count = context.config.runs.tail_lines if arguments.lines is None else arguments.lines
         tail = last_lines(pieces, count)
@@ -41,11 +42,11 @@ class FleetTasks(FleetCalls):
             tail.content, before=tail.before, after=b"", colour=look.colour and not arguments.json
         )
         if arguments.json:
-            context.print_json({**flat(run), "output_tail": shown})
+            context.print_json({**flat(run), "no_host": why or None, "output_tail": shown})
             return 0
         name = run.task if "." not in given else far_task.run_id(run)
         context.say(titled(name, "paused" if far_task.is_paused(run) else far_task.word(run), look))
-        context.say(*facts(pairs(run), look))
+        context.say(*facts(pairs(run, why), look))
         if lines := last_output(shown, look):
             context.say("", *lines)
             more = look.command("logs -f" if run.outcome is None else "logs")

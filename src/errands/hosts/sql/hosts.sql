@@ -212,3 +212,30 @@ create or replace function fleet.list_hosts() returns table (
         greatest(extract(epoch from clock_timestamp() - renewed), 0)::float8, version, epoch
     from fleet.known_hosts() h order by state = 'gone', name, id
 $$;
+
+-- What keeps runs for these hosts or labels, each in a lane, from starting.
+create or replace function fleet.outlook(selectors text[], its_lanes text[]) returns table (
+    selector text, lane text, is_name boolean, ready integer, others jsonb, width integer, used integer, settling boolean
+) language sql stable as $$
+    with seen as (
+        select s.selector, h.name, case
+            when h.state = 'gone' then 'gone'
+            when h.lease_until <= clock_timestamp() then 'silent'
+            when h.state = 'draining' then 'draining'
+            when h.slots = 0 then 'handing out'
+            else 'ready'
+        end as word
+        from (select distinct unnest(selectors) as selector) s
+        left join fleet.known_hosts() h on fleet.matches(s.selector, h)
+    ),
+    fitting as (
+        select selector, coalesce(bool_or(name = selector), false) as is_name,
+            (count(name) filter (where word = 'ready'))::integer as ready,
+            coalesce(jsonb_object_agg(name, word) filter (where name is not null and word <> 'ready'), '{}') as others
+        from seen group by selector
+    )
+    select w.selector, w.lane, is_name, ready, others, l.width, coalesce(l.used, 0),
+        clock_timestamp() < (select settling_until from fleet.clock)
+    from unnest(selectors, its_lanes) w (selector, lane)
+    join fitting using (selector) left join fleet.lanes l on l.name = w.lane
+$$;

@@ -23,7 +23,8 @@ begin
             'report', 'lose', 'give_back', 'held', 'affirm', 'results', 'acknowledge', 'find', 'placed', 'keep_output', 'output',
             'outputs', 'follow', 'keep_events', 'list_events', 'answer_agent', 'list_answers', 'keep_steps', 'list_steps',
             'list_lanes', 'request', 'requests_of', 'reply', 'reply_to', 'unreported', 'claim_notices', 'queued_notice',
-            'post', 'letters_of', 'take_letters', 'send', 'list_inputs', 'answer_input', 'input_replies', 'pause'
+            'post', 'letters_of', 'take_letters', 'send', 'list_inputs', 'answer_input', 'input_replies', 'pause',
+            'outlook'
         ]) then
             execute format(
                 'alter function %s security definer set search_path = fleet_wire, fleet, pg_temp', f.called

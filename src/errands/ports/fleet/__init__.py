@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from errands.ports.fleet.agents import AgentFleet
     from errands.ports.fleet.input import InputFleet
     from errands.ports.fleet.notices import NoticeFleet
+    from errands.ports.fleet.outlook import OutlookFleet
 
     # What happens to a run whose host is given up: it is lost, visibly, another host runs it again, or, if it
     # is that of an agent whose steps are stored, another host continues it.
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     HostState = Literal["up", "draining", "gone"]
     Wish = Literal["cancel", "approve", "reject", "resume", "keep", "send", "pause", "unpause"]
 
-    class Fleet(AgentFleet, InputFleet, NoticeFleet, Protocol):
+    class Fleet(AgentFleet, InputFleet, NoticeFleet, OutlookFleet, Protocol):
         """Every method raises `FleetUnreachable` without an answer in time; calling again is safe."""
 
         async def open(self) -> None:
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
             """Give up the lease at once; runs that this host still has are handled as its loss."""
 
         async def hosts(self) -> list[HostView]:
-            """List the hosts by name, those that are gone last."""
+            """List the hosts by name, those that are gone last, without those to be forgotten."""
 
         async def set_lane(self, name: str, width: int | None) -> None:
             """Limit how many runs of a lane the whole fleet runs at once; None removes the limit."""

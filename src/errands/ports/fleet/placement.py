@@ -29,7 +29,8 @@ class Placement:
     If a host wants a person to approve it first, `asked` has its reasons, one per line, and `digest` stands
     for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`. It
     `has_begun` once it is certain that the host does not ask. `reported` are the addresses, one a line, to
-    which another home has reported how it ended.
+    which another home has reported how it ended. `sought` is the host it is for, where that is not what its
+    task says.
     """
 
     attempt: int
@@ -38,6 +39,7 @@ class Placement:
     asked_on: str = ""
     digest: str = ""
     reported: str = ""
+    sought: str = ""
     has_begun: bool = False
 
 

@@ -8,14 +8,37 @@ from __future__ import annotations
 
 import os
 
+from errands.model.errors import NoInput
 from errands.ports.fleet.input import Input
 from errands.ports.own_file import replace_file
 from errands.ports.rundir import PLACEMENT
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PIECE = 256 << 10  # bytes that are sent at once; the next ones wait until the run has taken them
 _NAME = f"{PLACEMENT}.input."
 _FROM = f"{_NAME}from."  # and the token of a request: another name of the piece that it became
 _REPLY = ".reply"
 _ENDS, _GOES_ON = b"e", b"d"
+
+
+def sending(directory: str, ring: Callable[[], object], content: bytes, *, eof: bool) -> Iterator[None]:
+    """Send input to a placed run; yield while the run has not taken all of it, as with a run of this host."""
+    for start in range(0, max(len(content), 1), PIECE):
+        is_last = eof and start + PIECE >= len(content)
+        number = put(directory, content[start : start + PIECE], is_last=is_last)
+        ring()
+        while (answer := reply_to(directory, number)) is None:
+            yield
+        if answer:
+            raise NoInput(not_taken(answer))
+
+
+def not_taken(answer: str) -> str:
+    """Say what became of a piece of input; nothing if the run took it."""
+    return f"the input was not taken: {answer}" if answer else ""
 
 
 def put(directory: str, content: bytes, *, is_last: bool) -> int:

@@ -44,7 +44,7 @@ _VIEW = RowCodec(
     TYPES,
     columns={"kind": SHOWN_KIND, "task_state": "state", "waits": "runs.waits"},
     given=("state", "runs", "latest", "agent", "standing"),
-    unread=("progress", "activity_at", "question", "retry", "runs_on", "details", "history"),
+    unread=("progress", "activity_at", "question", "retry", "runs_on", "no_host", "details", "history"),
     priority=PRIORITY,
     waits=Shape(read=lambda waits: waits or 0),
 )

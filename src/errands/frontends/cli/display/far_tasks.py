@@ -83,7 +83,8 @@ def flat(run: FoundRun) -> dict[str, Any]:
     }
 
 
-def pairs(run: FoundRun) -> list[tuple[str, str]]:
+def pairs(run: FoundRun, why: str) -> list[tuple[str, str]]:
+    """Return the facts that `show` prints, `why` no host has the run among them."""
     asked = far_task.asked(run)
     return [
         (
@@ -92,7 +93,7 @@ def pairs(run: FoundRun) -> list[tuple[str, str]]:
         ),
         ("directory", line(str(run.body.get("cwd", "")))),
         ("home", line(run.home_name) + ("" if run.home_is_up else " (out of touch)")),
-        ("host", line(run.host) or f"waiting for {line(run.selector)}"),
+        ("host", line(run.host) or line(why)),
         ("lane", line(run.lane)),
         ("result", line(far_task.error_of(run))),
         ("ended", "" if run.ended is None else f"{spoken(timedelta(seconds=round(run.ended)))} ago"),

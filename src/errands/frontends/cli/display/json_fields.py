@@ -38,6 +38,7 @@ ALWAYS = {
     "cwd": "the directory it runs in",
     "host": "the name or label of the host that it was started for; null for this one",
     "runs_on": "the host that has or had its latest run; null if that is this one, or no host has it yet",
+    "no_host": "why no host has begun a run that was placed, in a sentence, or null",
     "lane": _OPTION["lane"],
     "priority": _OPTION["priority"],
     "batch": _OR_NULL["batch"],

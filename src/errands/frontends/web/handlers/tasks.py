@@ -109,11 +109,11 @@ def _waits(engine: Engine, ids: list[str]) -> dict[str, str]:
 
 
 def _where(engine: Engine, row: TaskRow) -> str | None:
-    """Return the host of a running run, empty if none has taken it yet; None if it is not running."""
+    """Return the host of a running run, empty if none has begun it yet; None if it is not running."""
     if row.state != "running":
         return None
     placement = placement_of(engine.home.run(f"{row.id}.{row.run}"))
-    return "" if placement is None else placement.host
+    return placement.host if placement is not None and placement.has_begun else ""
 
 
 def _ending(row: TaskRow, where: str | None) -> str:
@@ -127,7 +127,7 @@ def _ending(row: TaskRow, where: str | None) -> str:
 
 
 def _word(row: TaskRow, where: str | None) -> str:
-    """Return the state of a light row, as a person calls it; a run that no host has yet is pending."""
+    """Return the state of a light row, as a person calls it; a run that no host has begun is pending."""
     if where == "":
         return "pending"
     if row.state == "resumed":
