@@ -27,15 +27,16 @@ SYSTEM = """
 /var/lib/rancher /var/lib/mysql /var/lib/postgresql /var/lib/sss /var/lib/samba/private /var/lib/vault
 /var/lib/containerd /var/lib/systemd/credential.secret /var/mail /var/spool /var/db/sudo /var/log/auth.log*
 /var/log/secure* /var/log/btmp* /var/backups /var/db/dslocal /var/root /boot/efi /lost+found /etc/gitlab
-/etc/gitlab-runner /etc/grafana /etc/redis /etc/sssd /etc/apt/auth.conf* /etc/msmtprc /etc/ssmtp /etc/swanctl
-/etc/strongswan* /etc/racoon /etc/freeradius /etc/raddb /etc/snmp /etc/ceph /etc/cloudflared /etc/consul*
-/etc/nomad* /etc/borgmatic /etc/corosync/authkey /etc/asterisk /etc/dovecot /etc/postgresql/pgpass
-/etc/pgbouncer /etc/rabbitmq /etc/iscsi /etc/crypttab /etc/luks* /etc/pve/priv /run/cloud-init /var/lib/cloud
-/var/lib/rabbitmq /var/lib/tailscale /var/lib/iwd /var/lib/jenkins /var/lib/redis /var/lib/grafana
-/var/lib/mongodb /var/lib/mongo /var/lib/etcd /var/lib/gitea /var/lib/libvirt /var/lib/bluetooth /var/lib/tor
-/var/lib/networkmanager /var/log/journal /var/log/audit /var/log/installer /var/log/cloud-init-output.log*
-/var/log/sudo* /var/log/anaconda /var/crash /var/kerberos /var/vmail /var/opt /var/snap /var/cache/private
-/var/cache/krb5rcache /var/log/cloud-init.log* /var/log/azure /var/log/waagent* /var/log/pam_tty* /etc/x11/xdm
+/etc/gitlab-runner /etc/grafana /etc/redis /etc/sssd /etc/apt/auth.conf* /etc/msmtprc /etc/ssmtp
+/etc/swanctl /etc/strongswan* /etc/racoon /etc/freeradius /etc/raddb /etc/snmp /etc/ceph /etc/cloudflared
+/etc/consul* /etc/nomad* /etc/borgmatic /etc/corosync/authkey /etc/asterisk /etc/dovecot
+/etc/postgresql/pgpass /etc/pgbouncer /etc/rabbitmq /etc/iscsi /etc/crypttab /etc/luks* /etc/pve/priv
+/run/cloud-init /var/lib/cloud /var/lib/rabbitmq /var/lib/tailscale /var/lib/iwd /var/lib/jenkins
+/var/lib/redis /var/lib/grafana /var/lib/mongodb /var/lib/mongo /var/lib/etcd /var/lib/gitea
+/var/lib/libvirt /var/lib/bluetooth /var/lib/tor /var/lib/networkmanager /var/log/journal /var/log/audit
+/var/log/installer /var/log/cloud-init-output.log* /var/log/sudo* /var/log/anaconda /var/crash /var/kerberos
+/var/vmail /var/opt /var/snap /var/cache/private /var/cache/krb5rcache /var/log/cloud-init.log*
+/var/log/azure /var/log/waagent* /var/log/pam_tty* /etc/x11/xdm /var/log/mysql* /var/log/jenkins
 /etc/sysconfig/network-scripts/keys-* /boot/grub/user.cfg /boot/grub2/user.cfg /opt/couchdb/etc
 """.split()
 
@@ -49,8 +50,8 @@ READABLE = """
 /etc/ld.so.* /etc/sysctl.* /etc/modules* /etc/modprobe.d /etc/crontab /etc/cron.* /etc/anacrontab
 /etc/profile* /etc/bash* /etc/zsh* /etc/inputrc /etc/skel /etc/vim /etc/nanorc /etc/wgetrc
 /etc/apt/sources.list* /etc/apt/preferences* /etc/apt/apt.conf* /etc/apt/trusted.gpg.d /etc/apt/keyrings
-/etc/yum.repos.d /etc/yum.conf /etc/dnf /etc/pacman.conf /etc/pacman.d /etc/apk /etc/alternatives /etc/dpkg
-/etc/debconf.conf /etc/systemd/*.conf /etc/systemd/system /etc/systemd/user /etc/init.d /etc/rc*
+/etc/yum.repos.d /etc/yum.conf /etc/dnf /etc/pacman.conf /etc/pacman.d/mirrorlist /etc/apk /etc/alternatives
+/etc/dpkg /etc/debconf.conf /etc/systemd/*.conf /etc/systemd/system /etc/systemd/user /etc/init.d /etc/rc*
 /etc/inittab /etc/logrotate.* /etc/rsyslog.* /etc/security/limits* /etc/pam.d /etc/pam.conf /etc/udev
 /etc/tmpfiles.d /etc/nginx /etc/apache2 /etc/httpd /etc/caddy /etc/php /etc/docker/daemon.json
 /etc/containers /etc/ssl/certs /etc/ssl/openssl.cnf /etc/ca-certificates* /etc/python* /etc/perl /etc/java*
@@ -58,11 +59,11 @@ READABLE = """
 /etc/papersize /etc/fonts /etc/x11 /etc/xdg /etc/terminfo /etc/nix /etc/fuse.conf /etc/lsb-base /etc/kernel
 /etc/initramfs-tools /etc/screenrc /etc/tmux.conf /etc/sysconfig/network-scripts /etc/sysconfig/selinux
 /etc/selinux/config /etc/ntp.conf /etc/chrony.conf /etc/chrony/chrony.conf /etc/netconfig /etc/gai.conf
-/etc/paths* /etc/pulse /etc/opt /etc/wsl.conf /etc/aliases /etc/mysql/mysql.conf.d /etc/mysql/conf.d
-/etc/postgresql /etc/cloud/cloud.cfg /var/lib/dpkg /var/lib/apt /var/lib/pacman /var/lib/rpm /var/lib/dnf
-/var/lib/alternatives /var/lib/misc /var/lib/locales /var/lib/systemd/timers /var/lib/logrotate
-/var/lib/man-db /var/lib/dhcp /var/lib/python /run/systemd/resolve /run/os-release /run/motd* /run/utmp
-/run/reboot-required* /run/*.pid /run/*/*.pid
+/etc/paths* /etc/pulse/*.conf /etc/pulse/*.pa /etc/opt /etc/wsl.conf /etc/aliases /etc/mysql/mysql.conf.d
+/etc/mysql/conf.d /etc/postgresql /etc/cloud/cloud.cfg /var/lib/dpkg /var/lib/apt /var/lib/pacman
+/var/lib/rpm /var/lib/dnf /var/lib/alternatives /var/lib/misc /var/lib/locales /var/lib/systemd/timers
+/var/lib/logrotate /var/lib/man-db /var/lib/dhcp /var/lib/python /run/systemd/resolve /run/os-release
+/run/motd* /run/utmp /run/reboot-required* /run/*.pid /run/*/*.pid
 """.split()
 
 # Of those, settings that may have a password among them.
@@ -70,9 +71,9 @@ SERVERS = tuple(
     """
     /etc/nginx /etc/apache2 /etc/httpd /etc/caddy /etc/php /etc/mysql /etc/postgresql /etc/cloud
     /etc/systemd/system /etc/systemd/user /etc/apt/sources.list /etc/apt/apt.conf /etc/yum.repos.d
-    /etc/yum.conf /etc/dnf /etc/gitconfig /etc/docker /etc/containers /etc/nix /etc/opt /etc/screenrc
-    /etc/aliases /etc/init.d /etc/fstab /etc/cron /etc/anacrontab /etc/profile.d /etc/rc /etc/wgetrc /etc/xdg
-    /etc/sysconfig /etc/rsyslog
+    /etc/yum.conf /etc/dnf /etc/pacman.conf /etc/pacman.d /etc/apk/repositories /etc/gitconfig /etc/docker
+    /etc/containers /etc/nix /etc/opt /etc/screenrc /etc/aliases /etc/init.d /etc/fstab /etc/cron
+    /etc/anacrontab /etc/profile.d /etc/rc /etc/wgetrc /etc/xdg /etc/sysconfig /etc/rsyslog
     """.split()
 )
 

@@ -106,7 +106,7 @@ def _command(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 # Reads a script and checks its syntax; the judge follows every other use of a shell.
 _CHECKED = Program(
     options="-n",
-    operands="SEARCH",  # it shows at most the lines with mistakes
+    operands="READ",  # it shows the lines with mistakes
     check=lambda usage, workspace: () if usage.has("-n") else ask(f"`{usage.name}` runs a script", "script"),
     helps=False,
 )

@@ -25,17 +25,20 @@ _REACHES_OUT = re.compile(
 _EVALUATES = frozenset("e eval ea eval-all".split())
 # There are two programs called yq; this is what means the same to both.
 _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
+_FILE = re.compile(r"[\w-]+(?:\.[\w-]+)+")
 
 
 def _filter(usage: Usage, workspace: Workspace) -> Reasons:
     for word in usage.operands[:1]:
-        found = _REACHES_OUT.search(word)
-        if found is not None:
-            said = f"`{usage.name}`: `{found[0]}` reaches beyond the input"
-            return ask(said, "script" if found[0].isalpha() and "env" not in found[0] else "secret")
+        beyond = _REACHES_OUT.search(word)
+        if beyond is not None:
+            said = f"`{usage.name}`: `{beyond[0]}` reaches beyond the input"
+            return ask(said, "script" if beyond[0].isalpha() and "env" not in beyond[0] else "secret")
         if usage.name == "yq" and not _YQ_FILTER.fullmatch(word):
             return ask(f"cannot see that this filter is harmless: {word}", "script")
         # One of them reads a filter that is the name of a file as that file.
+        if usage.name == "yq" and _FILE.fullmatch(word) and (found := objection("READ", word, workspace)):
+            return (found,)
         if usage.name == "yq" and (secret := objection_to_place(word, "READ", workspace)):
             return ask(secret, "secret")
     return ()
