@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from tests.fuzz.words import is_complete
+from tests.fuzz.words import is_complete, simple
 
 _JOINTS = (
     " && ",
@@ -26,9 +26,15 @@ _JOINTS = (
 
 
 def after(text: str, harmless: str, random: Random) -> str | None:
-    # In a pipe or behind an `or`, a change of directory would not reach what follows it.
-    joint = "; " if re.search(r"\b(cd|pushd)\b", text) else random.choice((*_JOINTS, " | # note\n"))
-    return harmless + joint + text
+    # In a pipe or behind an `or`, a change of directory would not reach what follows it, and `rg` would only
+    # search what it is fed.
+    stays = re.search(r"\b(cd|pushd)\b", text) or _program(text) == "rg"
+    return harmless + ("; " if stays else random.choice((*_JOINTS, " | # note\n"))) + text
+
+
+def _program(text: str) -> str | None:
+    command = simple(text)
+    return command.words[0].value if command and command.words else None
 
 
 def before(text: str, harmless: str, random: Random) -> str | None:

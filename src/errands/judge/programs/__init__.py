@@ -33,7 +33,8 @@ FAMILIES = {
             sort uniq cut tr paste join rev fold fmt expand unexpand column colrm pr shuf tsort numfmt seq
             bc factor look
         """,
-        "search": "grep egrep fgrep rg fd fdfind whereis which type locate",
+        "search": "grep egrep fgrep rg",
+        "names": "fd fdfind whereis which type locate",
         "sed": "sed gsed",
         "awk": "awk gawk mawk nawk",
         "structured": "jq yq",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from errands.judge.programs.entry import ask, ask_each
@@ -16,7 +17,7 @@ from errands.judge.programs.places import (
     objection_to_place,
     objection_to_recursion,
 )
-from errands.judge.programs.search import about_files, copies_all, hunts_keys, seeks_everywhere
+from errands.judge.programs.search import about_files, about_width, copies_all, hunts_keys, seeks_everywhere
 from errands.model.text.regex import is_wild
 
 TYPE_CHECKING = False
@@ -171,12 +172,20 @@ def compares(usage: Usage, workspace: Workspace) -> Reasons:
     reasons = ask_each((objection_to_recursion(word, workspace) for word in outside), "secret")
     # Outside a repository, git compares directories file by file, with those that it would ignore.
     directories = [word for word in usage.operands if workspace.is_directory(word)]
-    if directories and (usage.has("--no-index") or len(directories) > 1):
+    if directories and (
+        usage.has("--no-index") or (len(directories) > 1 and not _are_ours(directories, workspace))
+    ):
         reasons += ask(f"may show every line of every file in {directories[0]}", "secret")
     look_like_files = all("." in word.rpartition("/")[2].strip(".") for word in usage.operands)
     if usage.has("--no-index") and not look_like_files:
         reasons += ask("may compare all files of two directories, those with secrets too", "option")
     return reasons or shows("READ")(usage, workspace)
+
+
+def _are_ours(directories: Iterable[str], workspace: Workspace) -> bool:
+    """Return whether git surely takes these for parts of its repository, and shows only what it follows."""
+    places = [workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, each))) for each in directories]
+    return all(place.is_same_repository(workspace.cwd) for place in places)
 
 
 def describes(usage: Usage, workspace: Workspace) -> Reasons:
@@ -196,11 +205,13 @@ def searches(usage: Usage, workspace: Workspace) -> Reasons:
     """Check the files that `git grep` searches; its first operand is a pattern."""
     if usage.has("--no-exclude-standard"):
         return ask("searches files that git ignores, which may hold secrets", "secret")
-    everything = copies_all(usage) if usage.has("--untracked") else ()
     skip = 0 if usage.has("-e", "-f") else 1
-    sought = seeks_everywhere(usage, [word for word in usage.operands[skip:] if word != "--"], workspace)
+    places = [word for word in usage.operands[skip:] if word != "--"]
+    everything = copies_all(usage) if usage.has("--untracked") else ()
+    wide = about_width(usage, places, workspace) if usage.has("--untracked") else ()
+    sought = seeks_everywhere(usage, places, workspace)
     # Without a path it searches the current directory, which no operand names.
     here = ask_each([objection_to_place(".", "SEARCH", workspace)], "secret")
     shown = about_files(usage, [word for word in usage.operands[skip:] if "." in word.strip("./")], workspace)
     secret = everything or hunts_keys(usage) or here or shows("SEARCH", skip=skip)(usage, workspace)
-    return secret or sought or shown
+    return (*secret, *wide) or sought or shown

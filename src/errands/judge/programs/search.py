@@ -1,4 +1,4 @@
-"""Programs that search the content of files, or their names."""
+"""Programs that search the content of files."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import re
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, may_find_secrets, seeks_secrets
+from errands.judge.programs.names import names_below
 from errands.judge.programs.ordinary import CODE, is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
     is_among_settings,
     may_name_secret,
     objection_to_following,
-    objection_to_listing,
     objection_to_place,
     objection_to_recursion,
 )
 from errands.judge.programs.usage import objection
 from errands.model.text.regex import is_wild
-from errands.model.text.secret_files import is_secret_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,11 +63,13 @@ _BOUNDED = re.compile(
 # Parts of a pattern that name no word, or one that may be missing.
 _CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?[<!=#][^)]*\)|(?s:\(.*\))[?*{]")
 _WORD = re.compile(r"(?<![A-Za-z_])[A-Za-z_]{4,}(?![A-Za-z_?*{])")
+_SHORT_WORD = re.compile(_WORD.pattern.replace("4", "3"))
 _DOTALL = re.compile(r"\(\?\w*s")
 _STARTUP = re.compile(
     r"(?:^|/)(?:\.(?:bash|zsh|profile)[\w]*|(?:config|.*env)\.fish|\.?zshenv|bash\.bashrc|profile)$"
 )
 _WIDEST = 20  # lines of context that still show a place and not a file
+_SHOWS_ALL = "may show every line of every file, hidden ones too"
 
 
 def _grep(usage: Usage, workspace: Workspace) -> Reasons:
@@ -80,15 +81,20 @@ def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     followed = _links_below(places, workspace) if usage.has(*_FOLLOWS) else ()
     sought = () if _are_narrow(chosen) else seeks_everywhere(usage, places, workspace)
     hunted = _secret_choice(chosen, workspace, sees_hidden=True) or hunts_keys(usage)
-    return hunted or everything or followed or _everything_below(places, workspace) or sought
+    wide = () if _are_narrow(chosen) else about_width(usage, places, workspace)
+    objections = hunted or everything or followed or _everything_below(places, workspace)
+    return (*objections, *wide) or sought
 
 
 def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--files", "--type-list"):
-        return _names_below(usage.operands, workspace)
+        return names_below(usage.operands, workspace)
+    places = _files(usage, _PATTERNS)
+    if places and set(places) == {"-"}:
+        return hunts_keys(usage)  # what it is fed
+    places = [place for place in places if place != "-"]
     named = usage.values("-g", "--glob", "--iglob")
     secret = _secret_choice([*named, *_added_types(usage)], workspace, sees_hidden=usage.has(*_HIDDEN))
-    places = _files(usage, _PATTERNS)
     globs = [each for each in named if not each.startswith("!")]
     types = usage.values("-t", "--type")
     is_typed = bool(types) and "all" not in types and not usage.has("--type-add")
@@ -98,6 +104,8 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     hidden = copies_all(usage) if is_open or not chosen else ()
     if hidden and not is_open and _needs_a_word(usage):
         hidden = ask("may show many lines of every file", "settings")
+    if is_open or not chosen:
+        hidden += about_width(usage, places, workspace)
     followed = _links_below(places, workspace) if usage.has("-L", "--follow") else ()
     sought = () if chosen else seeks_everywhere(usage, places, workspace)
     shown = about_files(usage, places, workspace) if _are_files(places, workspace) else ()
@@ -108,8 +116,8 @@ def _rg(usage: Usage, workspace: Workspace) -> Reasons:
 def about_files(usage: Usage, files: Sequence[str], workspace: Workspace) -> Reasons:
     """Object to a search that shows all of some files, or looks for secrets in them."""
     copied = copies_all(usage) if files else ()
-    if copied and _has_open_glob(usage):
-        return copied
+    if _has_open_glob(usage) and (shown := copied or about_width(usage, files, workspace)):
+        return shown
     doubtful = [each for each in files if not is_ordinary(each, workspace)]
     if doubtful and (copied or (usage.has(*_CONTEXT, "-NUMBER") and not _shows_no_lines(usage))):
         return tuple(each for file in doubtful if (each := objection("READ", file, workspace)))
@@ -205,15 +213,29 @@ def copies_all(usage: Usage, *, spanning: bool = True) -> Reasons:
     shows_rest = shows_rest or (
         spanning and is_multiline and any(_spans_lines(each, is_dotall) for each in patterns)
     )
+    if shows_rest or any(matches(pattern, dialect, probes) for pattern in patterns for dialect in dialects):
+        return ask(_SHOWS_ALL, "secret")
+    return ()
+
+
+def about_width(usage: Usage, places: Sequence[str], workspace: Workspace) -> Reasons:
+    """Object to so many lines around each that is found that they may be all of a file."""
     wide = usage.values(*_CONTEXT)
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
-    if (
-        shows_rest
-        or any(not number.isdigit() or int(number) > _WIDEST for number in wide)
-        or any(matches(pattern, dialect, probes) for pattern in patterns for dialect in dialects)
+    if _shows_no_lines(usage) or all(number.isdigit() and int(number) <= _WIDEST for number in wide):
+        return ()
+    patterns = _patterns(usage)
+    if not all(_is_code(place, workspace) for place in places or ["."]) and (
+        any(seeks_secrets(each, _dialects(usage)) for each in patterns)
+        or (_sees_hidden(usage) and not all(map(_names_something, patterns)))
     ):
-        return ask("may show every line of every file, hidden ones too", "secret")
-    return ()
+        return ask(_SHOWS_ALL, "secret")
+    return ask("shows many lines around each that it finds", "settings")
+
+
+def _names_something(pattern: str) -> bool:
+    """Return whether a pattern requires a word that is not one of those in files with secrets."""
+    return _SHORT_WORD.search(_CLASS.sub(" ", pattern)) is not None and not may_find_secrets(pattern)
 
 
 def _spans_lines(pattern: str, is_dotall: bool) -> bool:
@@ -248,13 +270,17 @@ def looks_for_secrets(usage: Usage) -> Reasons:
     if _shows_no_lines(usage):
         return ()
     patterns, dialects = _patterns(usage), _dialects(usage)
-    sees_hidden = usage.name in ("grep", "egrep", "fgrep") or usage.has(*_HIDDEN)
+    sees_hidden = _sees_hidden(usage)
     found = (
         f"looks for secrets in every file: {each}"
         for each in patterns
         if seeks_secrets(each, dialects) or (sees_hidden and may_find_secrets(each))
     )
     return ask_each(found, "settings")[:1]
+
+
+def _sees_hidden(usage: Usage) -> bool:
+    return usage.name in ("grep", "egrep", "fgrep") or usage.has(*_HIDDEN)
 
 
 def _is_code(place: str, workspace: Workspace) -> bool:
@@ -273,24 +299,6 @@ def _dialects(usage: Usage) -> list[Dialect]:
     return given or _DEFAULTS[usage.name]
 
 
-def _fd(usage: Usage, workspace: Workspace) -> Reasons:
-    return _names_below([*usage.operands[1:], *usage.values("--search-path")], workspace)
-
-
-def _locate(usage: Usage, workspace: Workspace) -> Reasons:
-    """Refuse to look for secrets on the whole disk; a pattern is only a part of a name."""
-    patterns = [*usage.operands, *usage.values("-r", "--regexp")]
-    pieces = [piece for pattern in patterns for piece in re.findall(r"[\w.-]+", pattern.casefold())]
-    return ask_each(
-        (
-            f"looks for files with secrets: {piece}"
-            for piece in pieces
-            if is_secret_name(piece) or is_secret_name(f"x.{piece.lstrip('.')}")
-        ),
-        "secret",
-    )
-
-
 def _files(usage: Usage, patterns: str) -> Sequence[str]:
     return usage.operands if usage.has(*patterns.split()) else usage.operands[1:]
 
@@ -300,10 +308,6 @@ def _everything_below(places: Sequence[str], workspace: Workspace) -> Reasons:
     # Without an operand nothing has looked at the current directory itself.
     here = [] if places else [objection_to_place(".", "SEARCH", workspace)]
     return ask_each([*here, *found], "secret")
-
-
-def _names_below(places: Sequence[str], workspace: Workspace) -> Reasons:
-    return ask_each((objection_to_listing(place, workspace) for place in places or ["."]), "secret")
 
 
 _GREP = Program(
@@ -322,25 +326,6 @@ _GREP = Program(
     operands="PATTERN SEARCH...",
     instead=_PATTERNS,
     check=_grep,
-)
-
-_FD = Program(
-    options="""
-    -H --hidden -I --no-ignore --no-ignore-vcs --no-ignore-parent -u --unrestricted -s --case-sensitive -i
-    --ignore-case -g --glob --regex -F --fixed-strings -a --absolute-path -L --follow -p --full-path -0
-    --print0 -d=NUMBER --max-depth=NUMBER --min-depth=NUMBER --exact-depth=NUMBER -E=TEXT
-    --exclude=TEXT --prune -t=TEXT --type=TEXT -e=TEXT --extension=TEXT -S=TEXT --size=TEXT
-    --changed-within=TEXT --changed-before=TEXT -o=TEXT --owner=TEXT -c=auto|always|never
-    --color=auto|always|never -j=NUMBER --threads=NUMBER --max-results=NUMBER -1 -q --quiet --show-errors
-    --strip-cwd-prefix --path-separator=TEXT --one-file-system --and=TEXT -h -V
-    --search-path=LOOK
-    """,
-    operands="PATTERN LOOK...",
-    refused={
-        "-x --exec -X --exec-batch": "runs a program on what it finds",
-        "-l --list-details": "starts another program",
-    },
-    check=_fd,
 )
 
 PROGRAMS = {
@@ -381,16 +366,5 @@ PROGRAMS = {
             "-z --search-zip": "starts programs to unpack files",
         },
         check=_rg,
-    ),
-    "fd": _FD,
-    "fdfind": _FD,
-    "whereis": Program(options="-b -m -s -u -l -V -h", operands="TEXT..."),
-    "which": Program(options="-a -s --all", operands="TEXT..."),
-    "type": Program(options="-a -t -p -P -f", operands="TEXT...", helps=False),
-    "locate": Program(
-        options="-A --all -b --basename -c --count -e --existing -i --ignore-case -l=NUMBER --limit=NUMBER "
-        "-n=NUMBER -0 --null -q --quiet -r=PATTERN --regexp=PATTERN --regex -w --wholename",
-        operands="PATTERN...",
-        check=_locate,
     ),
 }
