@@ -23,6 +23,8 @@ MEANINGS: dict[str, str] = {
     "ask": "it would wait for approval, because:",
     "deny": "it would be refused, because:",
 }
+# Instead, where the configuration trusts the project's own work.
+TRUSTED = "it would start without approval, and without a sandbox because approval.mode is trusting; it"
 
 
 @record

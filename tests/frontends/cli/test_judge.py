@@ -49,6 +49,22 @@ def test_the_verdict_has_reasons_and_an_exit_code(
     assert not newcomer.home.exists()
 
 
+def test_trusted_work_is_not_said_to_start_in_a_sandbox(newcomer: Person, project: Path) -> None:
+    line = "for f in *.py; do echo $f; done"
+    assert "without approval, in a sandbox, because:\n" in newcomer.types("judge", line, cwd=project).out
+
+    newcomer.configures('[approval]\nmode = "trusting"\n')
+
+    said = newcomer.types("judge", line, cwd=project).out
+    assert "without approval, and without a sandbox because approval.mode is trusting; it\n" in said
+    assert "not analysed" in said
+    assert "without a sandbox (approval.mode is trusting)" in newcomer.types("doctor", code=None).out
+
+    newcomer.configures('[approval]\nmode = "careful"\n')
+    assert newcomer.types("judge", line, cwd=project, code=4).out.startswith("ask: it would wait")
+    assert "own work waits for approval (approval.mode is careful)" in newcomer.types("doctor", code=None).out
+
+
 def test_json_prints_the_same_as_an_object(newcomer: Person, project: Path) -> None:
     verdict = newcomer.types("judge", "--json", "./deploy.sh && rm x", code=4, cwd=project).object
 

@@ -224,7 +224,7 @@ def _platform(context: Context) -> Iterator[Finding]:
     if not weaknesses:
         yield ok(f"process supervision: complete ({name})")
     yield _walls(missing_walls)
-    yield _sandbox()
+    yield _sandbox(context.config.approval.mode)
 
 
 def _walls(why: str) -> Finding:
@@ -236,17 +236,25 @@ def _walls(why: str) -> Finding:
     return ok("commands that only read cannot write or connect (Landlock, seccomp)")
 
 
-def _sandbox() -> Finding:
+_OWN_WORK = {
+    "contained": "starts at once, in a sandbox (bubblewrap)",
+    "trusting": "starts at once, without a sandbox (approval.mode is trusting)",
+    "careful": "waits for approval (approval.mode is careful)",
+}
+
+
+def _sandbox(mode: str) -> Finding:
     """Try to build a sandbox; many containers do not allow it."""
     from errands.engine.walls.bubblewrap import obstacle
 
     why = obstacle()
     if why:
+        work = "the project's own work waits for approval, and " if mode == "contained" else ""
         return warn(
-            f"no sandbox: {why}; the project's own work waits for approval, and --sandbox is refused",
+            f"no sandbox: {why}; {work}--sandbox is refused",
             "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap) and allow user namespaces",
         )
-    return ok("the project's own work starts at once, in a sandbox (bubblewrap)")
+    return ok(f"the project's own work {_OWN_WORK[mode]}")
 
 
 def _agents(context: Context) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
 from errands.model.options.values import value_of
-from errands.model.verdict import MEANINGS, Judgement
+from errands.model.verdict import MEANINGS, TRUSTED, Judgement
 from errands.model.view import NOT_APPROVED
 from errands.text.describe import now
 
@@ -73,7 +73,9 @@ def _say(context: Context, found: Judgement) -> None:
     from errands.text.question import visible
 
     look = context.look
-    context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")
+    is_trusted = found.verdict == "contained" and context.config.approval.mode == "trusting"
+    meaning = TRUSTED if is_trusted else MEANINGS[found.verdict]
+    context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {meaning}")
     context.say(*(f"  {look.sign('•', '-')} {visible(reason.text)}" for reason in found.reasons))
     undo = UNDO[_undo(found)]
     is_said = any(undo.removeprefix("it ") in reason.text for reason in found.reasons)

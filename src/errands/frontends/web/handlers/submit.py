@@ -18,7 +18,7 @@ from errands.model.options.draft import Draft
 from errands.model.options.template import parameters
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import line
-from errands.model.verdict import MEANINGS, Judgement
+from errands.model.verdict import MEANINGS, TRUSTED, Judgement
 from errands.model.view import plain_value
 
 
@@ -79,6 +79,8 @@ def _meaning(call: Call, draft: Draft, found: Judgement) -> tuple[bool, str]:
         return False, MEANINGS["ask"]
     if way == "judge":
         return True, MEANINGS[found.verdict]
+    if way == "mode":
+        return True, TRUSTED
     rights = "with all your rights" if draft.sandbox == "none" else "in its sandbox"
     return True, f"it would start without asking again, {rights}, because you typed it; it"
 
