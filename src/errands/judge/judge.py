@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from errands.judge.coverage import Coverage
+from errands.judge.findings import Findings
 from errands.judge.moves import distinct, entered, goes_nowhere, leaves_project, staying, without_returns
 from errands.judge.private import spared
 from errands.judge.programs import reasons_for, reasons_for_pipe, reasons_for_reading
@@ -25,7 +26,7 @@ from errands.judge.words import expanded, is_anchored, is_too_nested, is_word, p
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.text.regex import regex
-from errands.model.verdict import Judgement, Reason
+from errands.model.verdict import Judgement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
     from errands.judge.rules import Rules
     from errands.judge.workspace import Workspace
     from errands.model.action import Command
-    from errands.model.verdict import Undo, Verdict
+    from errands.model.verdict import Verdict
 
 _DEEPEST = 4
+_TOO_NESTED = "nests commands too deeply to be analysed"
 _MOST_PLACES = 4
 _MOST_LOOKS = 500
 _GAP = regex(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
@@ -71,12 +73,12 @@ class _Case:
     def __init__(self, workspace: Workspace, rules: Rules) -> None:
         self._start = workspace
         self._rules = rules
-        self._reasons: dict[Reason, None] = {}
+        self._found = Findings()
+        self._ask = self._found.ask
         self._programs: dict[str, str] = {}
         self._coverage = Coverage()
         self._denied = False
         self._does_more = False
-        self._needs_more = False  # than the walls of a sandbox allow
         self._is_outward = False  # changes something outside of the project
         self._judged: list[tuple[tuple[str, ...], Workspace]] = []
         self._looks = _MOST_LOOKS
@@ -84,16 +86,16 @@ class _Case:
 
     def judgement(self) -> Judgement:
         verdict: Verdict = "auto"
-        if self._reasons:
+        if self._found.are_any:
             verdict = "deny" if self._denied else "ask" if self._is_beyond_walls() else "contained"
         return Judgement(
             verdict=verdict,
-            reasons=tuple(self._reasons),
+            reasons=self._found.reasons(),
             programs=tuple(self._programs.items()),
             scripts=tuple(self._coverage.scripts),
             does_more=self._does_more,
             uncovered=tuple(self._coverage.uncovered),
-            is_outward=bool(self._reasons) and self._changes_outside(),
+            is_outward=self._found.are_any and self._changes_outside(),
         )
 
     def _changes_outside(self) -> bool:
@@ -103,24 +105,17 @@ class _Case:
 
     def _is_beyond_walls(self) -> bool:
         """Return whether a part needs more than walls allow; a harmless part may read what is not inside."""
-        if self._needs_more:
-            return True
-        from errands.judge.containment import is_beyond
+        if not self._found.need_more:
+            from errands.judge.containment import excess_of_harmless
 
-        return is_beyond(self._judged)
-
-    def _ask(self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False) -> None:
-        """Note a reason to ask, unless walls are enough (`contained`)."""
-        self._reasons[Reason(text=text, kind=kind, undo=undo)] = None
-        self._needs_more |= not contained
+            self._found.need(excess_of_harmless(self._judged))
+        return self._found.need_more
 
     def judge_variable(self, name: str, value: str) -> None:
         if not is_harmless(name, value):
-            self._ask(
-                f"sets the variable {name}, which is not on the list of harmless ones",
-                "variable",
-                contained=not self._is_too_much(value),
-            )
+            said = f"sets the variable {name}, which is not on the list of harmless ones"
+            self._ask(said, "variable", contained=True)
+            self._look_at(value, self._start)
 
     def judge_command(self, command: Command) -> None:
         hidden = hidden_character(command if isinstance(command, str) else "\n".join(command))
@@ -157,7 +152,7 @@ class _Case:
             if (back := without_returns(source)) != source:
                 source, line = back, parse(back)
             workspace = entered(source, workspace)
-            self._needs_more = self._needs_more or self._is_too_much(source, workspace)
+            self._look_at(source, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
             from errands.judge.containment import redirected
@@ -189,7 +184,7 @@ class _Case:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
                     for fed in feeding:
                         texts = texts_of(step.words, each), texts_of(fed.words, each)
-                        self._reasons |= dict.fromkeys(reasons_for_pipe(*texts, each))
+                        self._found.add(reasons_for_pipe(*texts, each), contained=True)
             if len(places) + len(others) > _MOST_PLACES:
                 self._ask("changes the directory too often to be analysed", "directory", contained=True)
                 self._coverage.add_line(line.steps, workspace)
@@ -249,11 +244,11 @@ class _Case:
             if descriptor not in ("", "0") or (text.startswith("/dev/") and text != "/dev/null"):
                 self._ask(f"opens {text} in a way that is not analysed", "redirection")
             elif text != "/dev/null" and (reasons := reasons_for_reading(text, workspace)):
-                self._reasons.update(dict.fromkeys(reasons))
-                self._needs_more |= any(reason.kind != "settings" for reason in reasons)
+                for each in reasons:
+                    self._found.add((each,), contained=each.kind == "settings")
                 self._judged.append((("cat", text), workspace))
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
-            from errands.judge.containment import writes_inside
+            from errands.judge.reach import writes_inside
 
             is_inside = descriptor in ("", "1", "2") and writes_inside(text, workspace)
             self._ask(f"writes to {text}", "redirection", contained=is_inside)
@@ -277,7 +272,7 @@ class _Case:
             self._name_harm(words, workspace)
             return
         if depth > _DEEPEST or is_too_nested(words):
-            self._ask("nests commands too deeply to be analysed", "program", contained=True)
+            self._ask(_TOO_NESTED, "program", contained=True)
             self._name_harm(words, workspace)
             return
         self._obey(words)
@@ -322,14 +317,14 @@ class _Case:
         if not allowed and (more := self._rules.exceeding(words)):
             self._ask(more, "rule")
         reasons = reasons_for(texts, workspace) if self._scale.takes(texts) else TOO_HEAVY
-        self._reasons.update(dict.fromkeys(reasons))
+        self._found.add(reasons, contained=True)
         self._judged.append((texts, workspace))
         if reasons or is_tester(name):
-            from errands.judge.containment import needs_more
+            from errands.judge.containment import excess_of
 
             if not reasons and runs_tests(texts):
                 self._ask("runs tests of the project, which are code", "test", contained=True)
-            self._needs_more = self._needs_more or needs_more(texts, reasons, workspace)
+            self._found.need(excess_of(texts, reasons, workspace))
         for word in () if reasons else words[1:]:
             if word.pattern and not is_anchored(word.text):
                 self._ask(f"has a pattern that may become an option: {word.text}", "glob", contained=True)
@@ -353,24 +348,28 @@ class _Case:
 
     # What is not analysed
 
-    def _is_too_much(self, text: str, workspace: Workspace | None = None) -> bool:
-        """Return whether a text has words that are too much even behind walls."""
-        from errands.judge.containment import is_too_much
+    def _look_at(self, text: str, workspace: Workspace) -> None:
+        if not self._found.need_more:
+            from errands.judge.containment import excess_of_text
 
-        return is_too_much(text, workspace or self._start)
+            self._found.need(excess_of_text(text, workspace))
 
     def _name_harm(self, words: tuple[Word, ...], workspace: Workspace) -> None:
         """Look at what a command might be: a rule may forbid it, or it may not be undone."""
-        if not words or not self._looks or is_too_nested(words):
-            self._needs_more |= bool(words) or not self._looks
+        if not words and self._looks:
             return
-        if not self._needs_more:
+        if not self._looks or is_too_nested(words):
+            self._ask(_TOO_NESTED, "program")
+            return
+        if not self._found.need_more:
             said = " ".join(without_chosen(without_pattern(tuple([word.text for word in words]))))
-            self._needs_more = self._is_too_much(said, workspace)
+            self._look_at(said, workspace)
         if not words[0].literal:
             program = program_in(words[0].text)
-            # It may be what a rule is about.
-            self._needs_more |= program is None or bool(self._rules.deny or self._rules.ask)
+            if program is None:
+                self._ask(f"puts the name of a program together: {words[0].text}", "program")
+            elif self._rules.deny or self._rules.ask:
+                self._ask(f"may run what a rule is about: {words[0].text}", "program")
             if not program:
                 return
             words = (Word(text=program), *words[1:])
@@ -378,10 +377,10 @@ class _Case:
         self._obey(words)
         texts = texts_of(words, workspace)
         self._coverage.add_command(texts, workspace.cwd)
-        if not self._needs_more:
-            from errands.judge.containment import may_be_too_much
+        if not self._found.need_more:
+            from errands.judge.containment import excess_of_unknown
 
-            self._needs_more = may_be_too_much(texts, workspace)
+            self._found.need(excess_of_unknown(texts, workspace))
         from errands.judge.programs.outward import changes_outside
 
         is_outward = changes_outside(texts, workspace)
@@ -389,8 +388,9 @@ class _Case:
         followed = follow(words)
         if followed is None or followed.itself:
             about = reasons_for(texts, workspace) if self._scale.takes(texts) else TOO_HEAVY
-            self._needs_more |= any(each.kind == "secret" for each in about)
-            self._reasons.update((each, None) for each in about if each.undo == "no" or is_outward)
+            self._found.add(each for each in about if each.kind == "secret")
+            told = (each for each in about if each.undo == "no" or is_outward)
+            self._found.add(told, contained=True)
         if followed:
             for step in followed.steps:
                 self._name_harm(step.words, workspace)

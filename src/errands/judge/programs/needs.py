@@ -118,6 +118,26 @@ _SUBCOMMANDS = {
     "nuget": "push restore install",
 }  # fmt: skip
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
+_SERVERS = frozenset("uvicorn gunicorn hypercorn daphne serve http-server live-server nodemon".split())
+_SERVES = "starts a server, which does not end by itself"
+# What the other words of these tables say.
+_SAID = (
+    (
+        _SERVING | frozenset("http.server runserver develop s bootRun run-android run-ios".split()),
+        _SERVES,
+    ),
+    (
+        frozenset(
+            """clean distclean mrproper cleanup remove rm uninstall un unlink prune delete destroy
+            db:drop db:reset""".split()
+        ),
+        "removes something",
+    ),
+    (
+        frozenset("publish deploy release upload push unpublish deprecate dist-tag".split()),
+        "publishes or deploys something",
+    ),
+)
 # Scripts of a package whose names say so; a subcommand of that name (`npm ci`) is none of them.
 _SCRIPTS = _SERVING | frozenset("install uninstall update upgrade publish deploy release login clean".split())
 # Endings of the names of scripts that start no server: `server:test`, `storybook:build`.
@@ -156,6 +176,23 @@ _NUMBERED = regex(r"(?<=.)@[\^~]?\d[\w.]*$")
 # Options of those that download, which have no value.
 _AGREEING = frozenset("-y --yes --no --no-install -q --quiet --offline --prefer-offline --bun --".split())
 _FETCHING = {name: frozenset(words.split()) for name, words in _SUBCOMMANDS.items()}
+
+
+def need_of(name: str, words: tuple[str, ...]) -> str:
+    """Return what a use of a program needs or does that a sandbox does not allow; "" if there is nothing."""
+    if name in _SERVERS:
+        return _SERVES
+    if name in ALWAYS:
+        return "needs a network, a service or a person, which a sandbox does not have"
+    if not needs_network(name, words):
+        return ""
+    if name == "flask":
+        return _SERVES
+    said = {part for word in words if word[:1] != "-" for part in (word, word.partition(":")[0])}
+    return next(
+        (says for telling, says in _SAID if not telling.isdisjoint(said)),
+        "needs a network, which a sandbox does not have",
+    )
 
 
 def needs_network(name: str, words: tuple[str, ...]) -> bool:

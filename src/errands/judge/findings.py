@@ -1,0 +1,48 @@
+"""Findings: what speaks against starting a task at once, the causes of a question first."""
+
+from __future__ import annotations
+
+from errands.model.verdict import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from errands.model.verdict import Undo
+
+
+class Findings:
+    """Reasons to ask, and which of them need more than the walls of a sandbox allow."""
+
+    __slots__ = ("_causes", "_reasons")
+
+    def __init__(self) -> None:
+        self._reasons: dict[Reason, None] = {}
+        self._causes: dict[Reason, None] = {}
+
+    @property
+    def are_any(self) -> bool:
+        """Whether anything speaks against starting at once without a sandbox."""
+        return bool(self._reasons or self._causes)
+
+    @property
+    def need_more(self) -> bool:
+        """Whether something needs more than walls allow."""
+        return bool(self._causes)
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return all reasons: what needs more than walls allow, then what only needs walls."""
+        return tuple(self._causes | self._reasons)
+
+    def ask(self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False) -> None:
+        """Note a reason to ask, unless walls are enough (`contained`)."""
+        self.add((Reason(text=text, kind=kind, undo=undo),), contained=contained)
+
+    def add(self, reasons: Iterable[Reason], *, contained: bool = False) -> None:
+        """Note reasons to ask, unless walls are enough."""
+        (self._reasons if contained else self._causes).update(dict.fromkeys(reasons))
+
+    def need(self, excess: Reason | None) -> None:
+        """Note what needs more than walls allow, if anything does."""
+        if excess is not None:
+            self._causes[excess] = None
