@@ -21,6 +21,7 @@ class FakeWorkspace:
     programs: Mapping[str, FoundProgram] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     directories: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
     is_own_home: bool = True
     is_home_plain: bool = True
     doubt_of_shell: str = ""
@@ -48,6 +49,10 @@ class FakeWorkspace:
         if below:
             return tuple(each for each in self.links if each.startswith(f"{path}/"))
         return tuple(each for each in self.links if fnmatch(each, path))
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        path = posixpath.normpath(posixpath.join(self.cwd, pattern))
+        return tuple(each for each in sorted(self.files) if fnmatch(each, path))
 
     def is_directory(self, path: str) -> bool:
         return posixpath.normpath(posixpath.join(self.cwd, path)) in self.directories

@@ -78,6 +78,9 @@ if TYPE_CHECKING:
             None means that there is too much to look at.
             """
 
+        def matching(self, pattern: str) -> tuple[str, ...] | None:
+            """Return the paths that a pattern matches now; None means that there is too much to look at."""
+
         def is_directory(self, path: str) -> bool:
             """Return whether a path is a directory, or leads to one."""
 

@@ -314,6 +314,9 @@ class _Witness:
     def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
         return self.here.linked(place, below=below)
 
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        return self.here.matching(pattern)
+
     def is_directory(self, path: str) -> bool:
         return self.here.is_directory(path)
 

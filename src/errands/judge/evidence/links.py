@@ -1,4 +1,4 @@
-"""Symbolic links that a command would follow: behind the wildcards of a path, or below a directory."""
+"""What a pattern matches, and the symbolic links behind it or below a directory."""
 
 from __future__ import annotations
 
@@ -20,15 +20,23 @@ class TooMany(Exception):  # noqa: N818  # an answer, not an error
 
 def links_behind(pattern: str) -> tuple[str, ...] | None:
     """Return the matches of an absolute pattern with a link in their path; None if there is too much."""
+    found = matches_of(pattern)
+    return None if found is None else tuple(path for path, linked in found if linked)
+
+
+def matches_of(pattern: str) -> list[tuple[str, bool]] | None:
+    """Return the matches of an absolute pattern, each with whether a link is part of it.
+
+    None means that there is too much to look at.
+    """
     left = [_MOST]
-    # Every path so far, and whether a link is part of it.
     found = [("/", False)]
     try:
         for part in pattern.strip("/").split("/"):
             found = [after for path, linked in found for after in _matches(path, part, linked, left)]
     except TooMany:
         return None
-    return tuple(path for path, linked in found if linked)
+    return found
 
 
 def links_below(directory: str) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ import stat
 from itertools import islice
 
 from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, search_path
-from errands.judge.evidence.links import links_behind, links_below
+from errands.judge.evidence.links import links_behind, links_below, matches_of
 from errands.judge.evidence.repositories import Repositories, upwards
 from errands.judge.workspace import FoundProgram, is_within
 from errands.model.text.regex import regex
@@ -130,6 +130,10 @@ class LocalWorkspace:
     def linked(self, place: str, *, below: bool) -> tuple[str, ...] | None:
         place = os.path.join(self.cwd, place)
         return links_below(place) if below else links_behind(place)
+
+    def matching(self, pattern: str) -> tuple[str, ...] | None:
+        found = matches_of(os.path.join(self.cwd, pattern))
+        return None if found is None else tuple(path for path, _ in found)
 
     def is_directory(self, path: str) -> bool:
         return os.path.isdir(os.path.join(self.cwd, path))

@@ -9,11 +9,9 @@ from errands.judge.programs.entry import ask, ask_each
 from errands.judge.programs.git_options import DIFF
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, seeks_secrets
+from errands.judge.programs.name_patterns import AMONG, begins_like_a_name, is_only_possible, may_name_secret
 from errands.judge.programs.ordinary import is_ordinary
 from errands.judge.programs.places import (
-    AMONG,
-    is_only_possible,
-    may_name_secret,
     objection_to_place,
     objection_to_recursion,
 )
@@ -150,7 +148,7 @@ def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | No
             return f"reads {word}, which may match a file with secrets"
     # git expands wildcards itself, and they match a leading dot.
     if is_wild(path):
-        if may_name_secret(path):
+        if may_name_secret(path) and not begins_like_a_name(path):
             return f"reads {word}, which may match a file with secrets"
         said = objection_to_place(Glob(path), "SEARCH", workspace)
         # Of all files of a kind it sees those that were committed.

@@ -144,6 +144,13 @@ _GUARDED = frozenset(
     vaults keystore cookie cookies keys private recovery confidential
     """.split()
 )
+# In a pattern these say that it was written for a secret, and not only for settings.
+_SOUGHT = _GUARDED | frozenset(
+    """
+    key pass pw pwd auth oauth cred login logins session sessions seed signing env
+    """.split()
+)
+_SAYING = regex(r"(?i)passw|passphrase|secret|token|credential|creds|api.?key|mnemonic|private|wallet|vault")
 _WORD = regex(r"[^\W\d_]+")
 _CAMEL = regex(r"(?<=[a-z])(?=[A-Z])")
 _exact = frozenset(name for name in _NAMES if "*" not in name)
@@ -161,6 +168,11 @@ def is_ordinary(word: str, workspace: Workspace) -> bool:
     return _is_ordinary(written, workspace.project, workspace.home) and (
         real == written or _is_ordinary(real, workspace.real(workspace.project), workspace.home)
     )
+
+
+def says_secret(name: str) -> bool:
+    """Return whether a word in the fixed part of a pattern says that it is about secrets."""
+    return _SAYING.search(name) is not None or not _SOUGHT.isdisjoint(_words(name))
 
 
 def _is_ordinary(path: str, project: str, home: str) -> bool:

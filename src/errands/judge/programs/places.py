@@ -10,13 +10,11 @@ import posixpath
 
 from errands.judge.programs.globs import Glob, may_match, may_match_plain
 from errands.judge.programs.known_places import HIDDEN, KERNEL, READABLE, SYSTEM
+from errands.judge.programs.name_patterns import AMONG, is_among_settings, is_only_possible, said_of_pattern
 from errands.judge.workspace import is_within
 from errands.model.text.regex import is_wild, regex
 from errands.model.text.secret_files import (
     ANYWHERE,
-    NAMES,
-    SETTINGS,
-    TELLING,
     is_secret_name,
     may_hold_secret,
 )
@@ -39,27 +37,6 @@ _system = tuple(tuple(place.split("/")[1:]) for place in SYSTEM)
 _readable = tuple(tuple(place.split("/")[1:]) for place in READABLE)
 _kernel = tuple(tuple(place.split("/")[1:]) for place in KERNEL)
 
-# What to compare a wildcard with: one in the middle of a name, and one at its beginning.
-_anchored = tuple(name for name in (*NAMES, *TELLING) if name[0] != "*" or not is_wild(name[1:]))
-_settings_anchored = tuple(name for name in SETTINGS if name[0] != "*" or not is_wild(name[1:]))
-_fixed = tuple(name for name in NAMES if not is_wild(name[1:]))
-_spelled = _fixed + tuple(name for name in TELLING if not is_wild(name))
-_settings_fixed = tuple(name for name in SETTINGS if name.startswith("*.") and not is_wild(name[1:]))
-_BRACES = regex(r"(?s)(.*?)\{(.*)\}(.*)")
-# A beginning that says nothing about the name.
-_OPEN = regex(r"(\[[^]]*\]|\?)?\*")
-# A pattern that only says how names end: `*.py`.
-_ENDING = regex(r"(?:\[[^]]*\]|\?)?\*+(?:\.[\w*?]+)*$")
-# All files of a kind among which there are often some with secrets: `*.yml`, `config.*`.
-_TELLING_ENDING = regex(r"\*\.(?:json|ya?ml|toml|ini|xml|conf|config|plist|properties|php)$|[^.*?\[]*\.\*$")
-# A pattern for many files, which was not written to find one that has secrets.
-_BROAD = regex(
-    r"[^.*?\[]{0,2}\*(?:\.[\w*?]+)?$|[^.*?\[]+(?:\.config)?\.\*$"
-    r"|(?i:readme|licen[cs]e|changelog|(?:make|docker|gem|pip)file|package|[tj]sconfig|requirements|pyproject|setup"
-    r"|(?:build|settings)\.gradle|\.(?:eslint|prettier|babel|stylelint|mocha|swc|nyc)rc|\.golangci)[\w.-]*\*(?:\.\w+)?$"
-)
-_MAY_MATCH = "which may match a file with secrets"
-AMONG = "which may have passwords among other things"
 _VAULTS = frozenset(
     "secrets .secrets credentials .credentials legacy_credentials .env.d .envs private_keys".split()
 )
@@ -69,13 +46,6 @@ _AGENTS = frozenset((".claude", ".codex", ".gemini"))
 _PROMPTS = frozenset("agents commands output-styles prompts rules skills".split())
 # Settings of a repository, which may have passwords in addresses.
 _SETTINGS = frozenset(("config", "config.worktree"))
-_WILDCARDS = regex(r"[*?]")
-# A set of letters with a slash in it, which to find and grep is one letter of a name: `p[^]/]m`.
-_SLASHED = regex(r"\[[!^]?\]?(?:\[[:.=][^\]]*\]|[^\]/])*/[^\]]*\]")
-# One of each of those kinds, for a pattern with another wildcard: `*.y*ml`.
-_SAMPLES = tuple(
-    f"\0.{ending}" for ending in "json yml yaml toml ini xml conf config plist properties php".split()
-)
 _CLOSED_AT_HOME = ("/.", "/library/", "/snap/")
 _HOME = regex(r"/(home|Users)/[^/]+/")
 
@@ -111,12 +81,24 @@ def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
         if worse is None and wild and use != "LOOK":
             worse = _said_of_links(written, word, workspace, below=False)
         said = worse or said
+    if said is not None and use == "READ" and is_only_possible(word, said):
+        said = _said_of_matches(_joined(word, workspace), workspace) or said
     return said
 
 
 def objection_to_following(word: str, workspace: Workspace) -> str | None:
     """Return why not every link below this directory is followed without asking."""
     return _said_of_links(_joined(word, workspace), word, workspace, below=True)
+
+
+def _said_of_matches(place: str, workspace: Workspace) -> str | None:
+    """Return why not to read what a pattern matches now; it may match more when its command runs."""
+    found = workspace.matching(place)
+    if found is None:
+        return f"reads {place}, which matches too much to check"
+    said = (_said(path, path, "READ", wild=False) for path in found)
+    worse = next((each for each in said if each and not is_among_settings(each)), None)
+    return worse or _said_of_links(place, place, workspace, below=False)
 
 
 def _said_of_links(place: str, word: str, workspace: Workspace, *, below: bool) -> str | None:
@@ -145,51 +127,6 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
     if isinstance(word, Glob) and _may_hold_secrets(path, workspace.home):
         return f"searches everything in {word}, which may be where secrets are kept"
     return None
-
-
-def is_among_settings(said: str) -> bool:
-    """Return whether an objection is only that a file often has passwords among other things."""
-    return said.endswith(AMONG)
-
-
-def is_only_possible(word: str, said: str) -> bool:
-    """Return whether an objection is that a pattern for many files may also match one with secrets."""
-    return (
-        isinstance(word, Glob) and said.endswith(_MAY_MATCH) and bool(_BROAD.match(word.rpartition("/")[2]))
-    )
-
-
-def may_name_secret(pattern: str) -> bool:
-    """Return whether a pattern whose wildcards match a leading dot could match a known secret file."""
-    # Some programs know alternatives in braces.
-    if braces := _BRACES.fullmatch(pattern):
-        before, choices, after = braces.groups()
-        if "{" in before + choices + after:
-            return True
-        return any(may_name_secret(before + choice + after) for choice in choices.split(","))
-    # A backslash makes the next letter literal.
-    if _SLASHED.search(pattern) and may_name_secret(_SLASHED.sub("?", pattern)):
-        return True
-    name = pattern.replace("\\", "").casefold().rpartition("/")[2]
-    if not is_wild(name):
-        return is_secret_name(name)
-    names = _names_like(name)
-    return name.strip("*") != "" and (
-        any(may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in names)
-        or _says_secret(name)
-    )
-
-
-def _names_like(pattern: str) -> tuple[str, ...]:
-    """Return the names of secrets to compare a pattern with: the less it says, the fewer it is meant for."""
-    if not _OPEN.match(pattern):
-        return _anchored
-    return _fixed if _ENDING.match(pattern) else _spelled
-
-
-def _says_secret(pattern: str) -> bool:
-    """Return whether the plain part of a pattern alone names a secret: `*-credentials.json`."""
-    return any(is_secret_name(_WILDCARDS.sub(each, pattern)) for each in ("", "x"))
 
 
 def is_inside(word: str, workspace: Workspace) -> bool:
@@ -266,18 +203,8 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
         if is_secret_name(name):
             return f"reads {word}, which may hold secrets"
         return f"reads {word}, {AMONG}" if may_hold_secret(name) else None
-    # A search over `src/*` sees what a search through `src` sees.
-    names = _names_like(name)
-    if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
-        return f"reads {word}, {_MAY_MATCH}"
-    if _says_secret(name):
-        return f"reads {word}, {_MAY_MATCH}"
-    if _TELLING_ENDING.match(name) or (is_wild(name[1:]) and any(may_match(name, each) for each in _SAMPLES)):
-        return f"reads {word}, {_MAY_MATCH}"
-    among = _settings_fixed if _OPEN.match(name) else _settings_anchored
-    if name.strip("*") and any(may_match(name, each) for each in among):
-        return f"reads {word}, {AMONG}"
-    return None
+    said = said_of_pattern(name, use)
+    return f"reads {word}, {said}" if said else None
 
 
 def _is_closed(parts: tuple[str, ...]) -> bool:

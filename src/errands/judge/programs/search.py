@@ -8,12 +8,11 @@ import re
 from errands.judge.programs.entry import Program, ask, ask_each
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, may_find_secrets, seeks_secrets
+from errands.judge.programs.name_patterns import is_among_settings, may_name_secret
 from errands.judge.programs.names import names_below
 from errands.judge.programs.ordinary import CODE, is_ordinary
 from errands.judge.programs.patterns import matches
 from errands.judge.programs.places import (
-    is_among_settings,
-    may_name_secret,
     objection_to_following,
     objection_to_place,
     objection_to_recursion,

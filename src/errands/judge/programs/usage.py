@@ -21,12 +21,10 @@ from __future__ import annotations
 
 from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlisted
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.name_patterns import AMONG, is_among_settings, is_only_possible
 from errands.judge.programs.ordinary import is_ordinary
 from errands.judge.programs.places import (
-    AMONG,
-    is_among_settings,
     is_inside,
-    is_only_possible,
     objection_to_place,
 )
 from errands.model.text.regex import regex

@@ -52,9 +52,9 @@ def _found(texts: list[str]) -> list[str]:
     """Return names that fd may find. Its patterns tell which secrets it may find: `fd -H '^\\.env'`."""
     from errands.judge.programs.entry import table
     from errands.judge.programs.globs import may_match_plain
+    from errands.judge.programs.name_patterns import may_name_secret
     from errands.judge.programs.names import PROGRAMS
     from errands.judge.programs.patterns import matches
-    from errands.judge.programs.places import may_name_secret
 
     valued = {name for name, option in table(PROGRAMS["fd"]).options.items() if option.need == "value"}
     operands, extensions, option = [], [], ""

@@ -7,7 +7,7 @@ its words are only good for naming a danger.
 from __future__ import annotations
 
 from errands.judge.programs.globs import may_match_plain
-from errands.judge.programs.places import may_name_secret
+from errands.judge.programs.name_patterns import may_name_secret
 from errands.judge.shell.fd import follow_fd
 from errands.judge.shell.followed import LOOKERS, READERS, VARIABLE, Followed, unknown
 from errands.judge.shell.grammar import Step, Word
