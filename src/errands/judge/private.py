@@ -6,6 +6,7 @@ servers answer. A line that is asked about because of these alone may start at o
 
 from __future__ import annotations
 
+from errands.judge.shell.payload import LOCAL
 from errands.model.record import evolve
 from errands.model.text.regex import regex
 
@@ -26,10 +27,19 @@ _MOVING = regex(
 )
 # What stands in front of a file or a directory that a command makes.
 _MAKING = regex(
-    r"(?:(?<!<)>{1,2}\s*|\b(?:tee|mkdir|touch)\s+(?:-[ap]\s+)?|\s-o\s*|\s--out(?:put|file)?[=\s]"
+    r"(?:\bcp(?:\s+-[a-zA-Z]+)*(?:\s+[^\s;&|<>()`-][^\s;&|<>()`]*)+\s+"
+    r"|(?<!<)>{1,2}\s*|\b(?:tee|mkdir|touch)\s+(?:-[ap]\s+)?|\s-o\s*|\s--out(?:put|file)?[=\s]"
     r"|\s--?[\w-]*(?:profile|xml|report|out|log)[\w-]*=)[\"']?$"
 )
 _AFTERWARDS = regex(r"[;&|\n]")
+# Only says that something is there, so that it is used later.
+_LOOKING = regex(r"(?:^|[;&|\n({])\s*(?:ls|ll|tree|stat|du|file|realpath|chmod|echo|printf)\b[^;&|\n]*$")
+# It ends the files that the line has made; a link among them could lead elsewhere.
+_REMOVAL = regex(
+    r"""(?x)(?P<before>(?:^|[;&|\n({]|\b(?:do|then|else)\b)\s*)rm(?:\s+-[rf]+)*
+    (?P<files>(?:\s+["']?/tmp/\w[\w.-]*(?:/[\w.-]+)*["']?)+)(?=\s*(?:$|[;&|\n)}]|2?>\s*/dev/null))"""
+)
+_LINKING = regex(r"\b(?:ln|symlink\w*)\b")
 # The sign that puts a command into the background, and not a part of `&&`, `2>&1` or `&>`.
 _BACKGROUND = r"(?<![&>\\|])&(?![&>\d])"
 _IN_BACKGROUND = regex(_BACKGROUND)
@@ -50,6 +60,8 @@ _TIMED = regex(rf"(?x)(\btimeout\s+(?:-[sk]\s*\w+\s+)?\d+[sm]?\s+){_SERVING}")
 _STARTED = regex(
     rf"(?x)((?:^|[;&|\n(])\s*(?:nohup\s+)?(?:\w+=[\w./:-]*\s+)*){_SERVING}(?=(?:[^;&|\n()]|>&\d|&>)*{_BACKGROUND})"
 )
+# Into which file a job writes what it says.
+_LOG = regex(rf">{{1,2}}\s*([\w./-]+)(?:\s+2>&1)?\s*{_BACKGROUND}")
 # Where such a server writes what it says, which is not kept when nothing reads it.
 _LOGGED = regex(rf"(?:\d?>{{1,2}}|&>{{1,2}})\s*/tmp/\w[\w.-]*(?=(?:\s+2>&1)?\s*{_BACKGROUND})")
 # Requests to a server of the line, which print what it answers.
@@ -62,6 +74,8 @@ _ADDRESS = r"""["']?(?:http://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)
 _REQUEST = regex(
     rf"(?x)\b(?:curl|wget|nc)(?:\s+{_OPTION})*\s+{_ADDRESS}(?:\s+{_OPTION})*(?=\s*(?:$|[;&|\n)]|\d?>))"
 )
+# What any other program is told to talk to.
+_OPERAND = regex(rf"(?<=[\s=\"']){LOCAL.pattern}(?=[\s\"';&|)]|$)")
 
 
 def spared(commands: Sequence[Command], judge: Callable[[Sequence[Command]], Judgement]) -> Judgement:
@@ -85,18 +99,28 @@ def _without_temporary(source: str) -> str:
     if _CLIMBING.search(source) or _MOVING.search(source):
         return source
     made: dict[str, int] = {}
-    used: set[str] = set()
+    used: dict[str, bool] = {}  # whether the last that is done with it is more than writing it
     for found in _TEMPORARY.finditer(source):
-        name = found["name"]
+        name, before = found["name"], source[: found.start()]
+        is_made = _MAKING.search(before) is not None
         if name not in made:
-            made[name] = found.end() if _MAKING.search(source[: found.start()]) else len(source)
-        elif _AFTERWARDS.search(source, made[name], found.start()):
-            used.add(name)
-    return _TEMPORARY.sub(lambda found: f".{found[0]}" if found["name"] in used else found[0], source)
+            made[name] = found.end() if is_made else len(source)
+        elif is_made:
+            used[name] = False
+        elif _AFTERWARDS.search(source, made[name], found.start()) and not _LOOKING.search(before):
+            used[name] = True
+
+    def ended(found: Match[str]) -> str:
+        names = [each["name"] for each in _TEMPORARY.finditer(found["files"])]
+        is_own = all(made[name] <= found.start() and used.get(name) for name in names)
+        return f"{found['before']}true" if is_own else found[0]
+
+    left = source if _LINKING.search(source) else _REMOVAL.sub(ended, source)
+    return _TEMPORARY.sub(lambda found: f".{found[0]}" if used.get(found["name"]) else found[0], left)
 
 
 def _without_jobs(source: str) -> str:
-    """Leave out servers that a line starts and ends, what it asks them, and how it ends its jobs."""
+    """Leave out servers that a line starts and uses, what it asks them, and how it ends its jobs."""
     source = _TIMED.sub(r"\1true", source)
     if not _IN_BACKGROUND.search(source):
         return source
@@ -105,7 +129,8 @@ def _without_jobs(source: str) -> str:
     def ended(found: Match[str]) -> str:
         return "true" if jobs.issuperset(_NAMED.findall(found[1])) else found[0]
 
-    left = _KILL.sub(ended, source)
-    if left != source:
+    left = _OPERAND.sub("local", _REQUEST.sub("true", _KILL.sub(ended, source)))
+    is_read = any(found[1] in source[found.end() :] for found in _LOG.finditer(source))
+    if left != source or is_read:  # nothing outlives a run, so what the line starts need not be ended
         left = _LOGGED.sub("", _STARTED.sub(r"\1true", left))
-    return _REQUEST.sub("true", left)
+    return left

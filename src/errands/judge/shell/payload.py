@@ -12,7 +12,7 @@ from errands.model.text.regex import regex
 _SEARCH = regex(
     r"""(?x)((?:^|[\s;&|(`])(?:[ef]?grep|rg|ag|ack|git\s+grep)
     (?:\s+(?:-[A-NP-Za-eh-z.]+|--(?!pre|open|file|i?glob|host|ignore-file)[a-z-]+(?:=\S+)?))*\s+)
-    (?:'[^']*'|"[^"$`\\]*"|[\w.]+)"""
+    (?:'[^']*'|"[^"$`\\]*"|[\w.]+(?=[\s;&|)`]|$))"""
 )
 _SEARCHING = frozenset("grep egrep fgrep rg ag ack".split())
 _FINDING = frozenset(("fd", "fdfind"))
