@@ -174,6 +174,21 @@ async def test_a_rejected_task_can_be_approved_later_with_a_new_question(
     assert (first.run, second.run) == (1, 2)
 
 
+@pytest.mark.spec("A5")
+async def test_a_harmless_task_that_was_rejected_waits_for_the_answer_to_the_new_question(
+    engine: TestEngine, asking: Engine
+) -> None:
+    view = asking.submit(Draft(command="true", propose=True))
+    asking.reject(view.id, **PERSON)
+
+    asked = asking.ask_anew(view.id, **PERSON)
+
+    assert (asked.state, asked.latest.state) == ("proposed", "pending")
+    assert asked.question is not None
+    asking.approve(view.id, **PERSON, question=asked.question.id)
+    assert (await engine.wait(view.id)).approved_by == PERSON["by"]
+
+
 @pytest.mark.spec("A12")
 def test_a_typed_command_asks_again_only_about_what_lasts_or_reaches_outside(
     asking: Engine, harm: Draft, tmp_path: Path

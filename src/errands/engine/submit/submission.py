@@ -116,15 +116,15 @@ class Submitter:
         """Queue another run of a task, or ask about it first.
 
         An earlier approval of exactly the same still counts. `approved_by` is a person who approves it now;
-        with `must_ask` a person decides, even if it could run in a sandbox.
+        with `must_ask` a person decides, even if it is harmless or could run in a sandbox.
         """
         judgement = ruling.judgement
         if task.verdict != "auto" and judgement.verdict == "auto":
             # Its environment still has the variables that are withheld from harmless commands.
             judgement = evolve(judgement, verdict=task.verdict)
         way = self._way(judgement, consent)
-        is_decided = must_ask or self._still_counts(task, ruling)
-        if is_decided and judgement.verdict == "contained" and way in ("judge", "mode"):
+        has_walls = judgement.verdict == "contained" and way in ("judge", "mode")
+        if must_ask or (has_walls and self._still_counts(task, ruling)):
             way = None  # a person decides, or has taken the walls away
         if approved_by is not None:
             way = "typed"
