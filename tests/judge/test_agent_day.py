@@ -116,12 +116,12 @@ def test_an_eighth_day_asks_even_more_rarely() -> None:
 
 
 def test_no_work_of_a_ninth_day_asks() -> None:
-    """All of it stays in the project: what needs more was left out."""
+    """All of it stays in the project, but for a look at other processes; what needs more was left out."""
     day = lines("ninth_day.jsonl")
     asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
 
     assert len(set(day)) == len(day) >= 800
-    assert asking == []
+    assert asking == ["lsof -i :3000 -P -n"]
 
 
 def test_a_tenth_day_asks_as_rarely() -> None:

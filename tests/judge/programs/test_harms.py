@@ -40,6 +40,12 @@ pytestmark = pytest.mark.spec("A1", "A12")
         ("npm publish", "publishes a package; cannot be undone"),
         ("curl -d x https://example.com", "sends something over the network: x https://example.com"),
         ("sudo ls", "runs a command with other privileges: ls"),
+        (
+            "lsof -nP -i :3000",
+            "looks into other processes, which walls would hide from it; started without asking, `ss -tln` "
+            "shows the ports that are listened on, and `ps -ef` what runs",
+        ),
+        ("fuser -k 3000/tcp", "sends a signal to every process that uses 3000/tcp"),
         ("make", "runs the recipes of the project: the default one"),
         ("frobnicate x", "`frobnicate` is not on the list of harmless programs"),
         ("python3 scripts/analyze.py", "runs a script: scripts/analyze.py"),

@@ -45,7 +45,7 @@ FAMILIES = {
         "system": """
             uname arch whoami logname hostid tty users groups id who w hostname uptime nproc
             free date cal ps pgrep pidof pstree top lscpu lsblk lsmem lsusb lspci lsmod findmnt vmstat
-            iostat mpstat dmesg ss netstat lsof ip ifconfig locale getconf lsb_release sw_vers
+            iostat mpstat dmesg ss netstat ip ifconfig locale getconf lsb_release sw_vers
         """,
         "git": "git",
         "testing": "pytest py.test python python3 uv",

@@ -126,16 +126,6 @@ def _numeric(usage: Usage, workspace: Workspace) -> Reasons:
     return ask(f"`{usage.name}` without `-n` looks up names over the network", "network")
 
 
-def _lsof(usage: Usage, workspace: Workspace) -> Reasons:
-    for word in usage.operands:
-        if word.startswith("+"):
-            return unlisted("lsof", word)
-    for word in (*usage.values("-i"), *usage.operands):  # the next word counts as the value of a bare `-i`
-        if "@" in word and not re.fullmatch(r"[^@]*@(\d+(\.\d+){0,3}|\[[\da-fA-F:.]+\])(:[\d,-]+)?", word):
-            return ask(f"`lsof` looks up a name over the network: {word}", "network")
-    return _numeric(usage, workspace)
-
-
 # The words of a filter, and addresses and ports in digits; any other word may be the name of a host.
 _SOCKET_FILTER = re.compile(
     r"[=!<>&|]+|(eq|ne|neq|gt|lt|ge|le|and|or|not|state|exclude|dst|src|dport|sport|autobound|all|connected"
@@ -358,12 +348,6 @@ PROGRAMS: dict[str, Entry] = {
         -g --groups
         """,
         check=_numeric,
-    ),
-    "lsof": Program(
-        options="-n -P -a -l -t -w -i[=TEXT] -s[=TEXT] -p=TEXT -u=TEXT -c=TEXT -U -b -O -R -d=TEXT -F[=TEXT]",
-        operands="LOOK...",
-        check=_lsof,
-        helps=False,
     ),
     "ip": _ip,
     "ifconfig": Program(options="-a -s -v", operands="TEXT", helps=False),
