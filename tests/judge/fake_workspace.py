@@ -18,6 +18,7 @@ class FakeWorkspace:
     home: str = "/home/person"
     shell: str = "/bin/bash"
     dangers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    with_passwords: frozenset[str] = frozenset()
     programs: Mapping[str, FoundProgram] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     directories: frozenset[str] = frozenset()
@@ -27,6 +28,9 @@ class FakeWorkspace:
     doubt_of_shell: str = ""
     strangers: Mapping[str, str] = field(default_factory=dict)
     known: dict[tuple[object, ...], Reason | None] = field(default_factory=dict, init=False, compare=False)
+
+    def git_has_passwords(self, directory: str) -> bool:
+        return directory in self.with_passwords
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         return self.dangers.get(directory, ())

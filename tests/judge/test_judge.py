@@ -155,6 +155,20 @@ def test_a_poisoned_repository_is_asked_about() -> None:
     assert verdict("ls", place=place) == "auto"
 
 
+def test_addresses_with_a_password_are_shown_behind_walls() -> None:
+    place = replace(CLEAN, with_passwords=frozenset(("/project",)))
+
+    for line in (
+        "git remote -v",
+        "git remote get-url origin",
+        "git config --get remote.origin.url",
+        "git config branch.main.remote",
+    ):
+        assert (verdict(line), verdict(line, place=place)) == ("auto", "contained")
+    assert verdict("git remote", place=place) == "auto"
+    assert verdict("git config user.name", place=place) == "auto"
+
+
 def test_a_program_that_is_not_trusted_is_asked_about() -> None:
     place = replace(
         CLEAN, programs={"git": FoundProgram(path="/project/bin/git", doubt="it is inside the project")}

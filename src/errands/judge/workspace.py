@@ -63,6 +63,9 @@ if TYPE_CHECKING:
         def git_dangers(self, directory: str) -> tuple[str, ...]:
             """Return what makes the repository that git would use there run other programs."""
 
+        def git_has_passwords(self, directory: str) -> bool:
+            """Return whether addresses that git shows there may have a password or a token in them."""
+
         def is_same_repository(self, directory: str) -> bool:
             """Return whether git surely uses the same repository in `cwd` as in that directory."""
 

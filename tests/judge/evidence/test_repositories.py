@@ -117,6 +117,37 @@ def test_what_people_set_is_clean(repository: Repository) -> None:
     assert repository.dangers() == ()
 
 
+@pytest.mark.parametrize(
+    ("address", "has_password"),
+    [
+        ("https://example.com/x.git", False),
+        ("git@example.com:x/y.git", False),
+        ("ssh://git@example.com:22/x", False),
+        ("https://example.com/x@v1", False),
+        ("https://ghp_abc@example.com/x", True),
+        ("https://ann:secret@example.com/x", True),
+        ("ssh://ann:secret@example.com/x", True),
+    ],
+)
+def test_passwords_in_addresses_are_found(repository: Repository, address: str, has_password: bool) -> None:
+    here = LocalWorkspace(str(repository.path), {"HOME": str(repository.path.parent)})
+    assert not here.git_has_passwords(here.cwd)
+
+    repository.git("remote", "add", "origin", address)
+
+    here = LocalWorkspace(str(repository.path), {"HOME": str(repository.path.parent)})
+    assert here.git_has_passwords(here.cwd) == has_password
+
+
+def test_a_password_in_ones_own_settings_is_found(repository: Repository) -> None:
+    (repository.path.parent / ".gitconfig").write_text(
+        '[url "https://ann:secret@example.com/"]\n\tinsteadOf = https://example.com/\n'
+    )
+
+    here = LocalWorkspace(str(repository.path), {"HOME": str(repository.path.parent)})
+    assert here.git_has_passwords(here.cwd)
+
+
 def test_outside_of_any_repository_there_is_nothing_to_fear(tmp_path: Path) -> None:
     assert LocalWorkspace(str(tmp_path), {}).git_dangers(str(tmp_path)) == ()
 

@@ -327,6 +327,9 @@ class _Witness:
         self.repositories.append(self.here.repositories(directory))
         return self.here.git_dangers(directory)
 
+    def git_has_passwords(self, directory: str) -> bool:
+        return self.here.git_has_passwords(directory)
+
 
 def denied(judgement: Judgement) -> Denied:
     forbidden = [reason.text for reason in judgement.reasons if reason.kind == "rule"]

@@ -104,6 +104,9 @@ class LocalWorkspace:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         return tuple(self.repositories(directory).dangers)
 
+    def git_has_passwords(self, directory: str) -> bool:
+        return self.repositories(directory).has_passwords
+
     def is_same_repository(self, directory: str) -> bool:
         top = _top(self.cwd)
         return top != "" and os.path.isdir(self.cwd) and top == _top(directory)

@@ -34,6 +34,8 @@ _TOLD = ("", "info", "objects/info", "rebase-merge", "rebase-apply", "sequencer"
 _ALWAYS_TOLD = ("packed-refs", "shallow", "info/grafts", "objects/info/alternates")
 # What git accepts as the HEAD of a repository.
 _HEAD = regex(r"ref: refs/\S|[0-9a-f]{40}(?:[0-9a-f]{24})?\s*\Z")
+# A password or a token in an address: `https://token@host`, `ssh://name:password@host`.
+_PASSWORD = regex(r"https?://[^/\s@]+@|://[^/\s@:]*:[^/\s@]+@")
 # A program, or a script for one, whose path is relative to wherever git runs it.
 _RELATIVE = regex(r"(?:^|[\s!\"'=])(?:\.{1,2}/|[\w.-]+/)")
 
@@ -41,12 +43,14 @@ _RELATIVE = regex(r"(?:^|[\s!\"'=])(?:\.{1,2}/|[\w.-]+/)")
 class Repositories:
     """The repository that git finds from a directory, and the ones inside it that git would enter.
 
-    `dangers` are why git would run another program. `files` is everything that this rests on, whether it
-    exists or not; of `indexes` only the listed repositories matter, of `links` where they lead; `hooks`
-    are run as well when git does more than read.
+    `dangers` are why git would run another program. `has_passwords` is whether an address in its
+    configuration, or in the person's own, has one. `files` is everything that this rests on, whether it
+    exists or not; of `indexes` only the listed repositories matter, of `links` where they lead; `hooks` are
+    run as well when git does more than read.
     """
 
     def __init__(self, directory: str, foreign: Iterable[str] = (), own: Iterable[str] = ()) -> None:
+        self.has_passwords = False
         self.dangers: dict[str, None] = {}
         self.files: dict[str, None] = {}
         self.indexes: dict[str, None] = {}
@@ -155,7 +159,11 @@ class Repositories:
         return os.path.lexists(name)
 
     def _settings(self, name: str) -> Iterable[Setting]:
-        return read_settings(_content(name)) if self._is_there(name) else ()
+        if not self._is_there(name):
+            return ()
+        content = _content(name)
+        self.has_passwords = self.has_passwords or _PASSWORD.search(content) is not None
+        return read_settings(content)
 
     def _look_at_foreign(self, name: str) -> None:
         try:

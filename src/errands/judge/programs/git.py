@@ -103,10 +103,17 @@ def _reads_reflog(usage: Usage, workspace: Workspace) -> Reasons:
     return shows("READ")(usage, workspace)
 
 
+def _shows_addresses(usage: Usage, workspace: Workspace) -> Reasons:
+    """Accept the addresses of remotes, unless there is a password in one."""
+    if workspace.git_has_passwords(workspace.cwd):
+        return ask("shows addresses of remotes, one of which has a password or a token in it", "settings")
+    return ()
+
+
 def _reads_setting(usage: Usage, workspace: Workspace) -> Reasons:
     """Accept `git config` for one setting that holds no secret."""
     if usage.operands and SETTINGS.fullmatch(usage.operands[0]):
-        return ()
+        return _shows_addresses(usage, workspace) if "remote" in usage.operands[0].lower() else ()
     return ask("shows git's configuration, where secrets may be kept", "secret")
 
 
@@ -253,7 +260,13 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     ),
     "reflog": _git(LOG, "TEXT...", refused=REFUSED, check=_reads_reflog),
     "stash": {
-        "list": _LOG,
+        # Not all of a log: `--boundary` also shows what a stash keeps of files that git ignores.
+        "list": _git(
+            DIFF + " --oneline --format==FORMAT --pretty[=FORMAT] --date==TEXT -n=NUMBER --max-count==NUMBER "
+            "-0 -1 -2 -3 -5",
+            refused=REFUSED,
+            check=shows("READ"),
+        ),
         "show": _git(
             DIFF + " --include-untracked --only-untracked --no-include-untracked",
             "TEXT",
@@ -261,7 +274,11 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             check=unstashes,
         ),
     },
-    "remote": {"": _git(), "-v": _git(), "--verbose": _git(), "get-url": _git("--push --all", "TEXT")},
+    "remote": {
+        "": _git(),
+        **dict.fromkeys(("-v", "--verbose"), _git(check=_shows_addresses)),
+        "get-url": _git("--push --all", "TEXT", check=_shows_addresses),
+    },
     "config": _git(
         """
         --get --get-all --global --local --system --worktree --show-origin --show-scope --name-only --bool

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from errands.judge.programs.entry import Program, ask, unlisted
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.usage import objection
 from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from errands.judge.programs.entry import Entry, Reasons
+    from errands.judge.programs.entry import Entry, Reasons, Usage
     from errands.judge.workspace import Workspace
 
 # May be shown without asking; any other variable may be a secret.
@@ -103,11 +104,19 @@ def _command(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     return ask("`command` runs a program", "program")
 
 
+def _checks(usage: Usage, workspace: Workspace) -> Reasons:
+    """Accept that a shell reads a script: it shows the lines with mistakes, in another file most of them."""
+    if not usage.has("-n"):
+        return ask(f"`{usage.name}` runs a script", "script")
+    others = (word for word in usage.operands if not word.endswith((".sh", ".bash")))
+    return tuple(filter(None, (objection("READ", word, workspace) for word in others)))
+
+
 # Reads a script and checks its syntax; the judge follows every other use of a shell.
 _CHECKED = Program(
     options="-n",
-    operands="READ",  # it shows the lines with mistakes
-    check=lambda usage, workspace: () if usage.has("-n") else ask(f"`{usage.name}` runs a script", "script"),
+    operands="SEARCH",
+    check=_checks,
     helps=False,
 )
 

@@ -25,7 +25,14 @@ _PIP = {
         refused={"-o --outdated -u --uptodate": "queries the package index over the network"},
     ),
     "show": Program(options="-f --files -v --verbose -q --quiet --no-color", operands="TEXT..."),
-    "freeze": Program(options="-l --local --user --all --exclude-editable --exclude=TEXT -v -q --no-color"),
+    "freeze": Program(
+        options="-l --local --user --all --exclude-editable --exclude=TEXT -v -q --no-color",
+        check=lambda usage, workspace: (
+            ()
+            if usage.has("--exclude-editable")
+            else ask("asks git about the packages that are installed from a checkout", "script")
+        ),
+    ),
     "check": Program(options="-v --verbose -q --quiet --no-color"),
     "--version": Program(),
     "-V": Program(),
