@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from tests.scenarios.fleet_homes import FleetHome, TestFleet, eventually, is_running
@@ -139,6 +140,34 @@ def test_a_third_home_approves_what_a_host_asked_about(
     again = desk.run("approve", asked)
     assert again.returncode != 0
     assert "it has no open question" in again.stderr
+
+
+@pytest.mark.spec("A4", "A10")
+def test_a_third_home_is_asked_once_more_at_a_terminal_if_only_that_shows_what_would_run(
+    laptop: FleetHome, desk: FleetHome
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    words = ("run", "--quiet", "--host", "big", "--", "sh", "-c", f"echo $PPID {secret} > asked")
+    task = laptop.say(*words).split()[-1]
+    laptop.until(task, "proposed")
+
+    def approve(answer: str) -> str:
+        first, *rest = desk.words("approve", task)
+        child = pexpect.spawn(
+            first, rest, env=desk.environ, encoding="utf-8", timeout=60, dimensions=(24, 200)
+        )
+        child.expect_exact("Start it? [y/N] ")
+        asked = str(child.before)
+        child.sendline(answer)
+        child.expect(pexpect.EOF)
+        return asked + str(child.before)
+
+    said = approve("n")
+    assert secret in said
+    assert f"not approved: {task} still waits" in said
+    assert laptop.view(task)["state"] == "proposed"
+    assert "starts" in approve("y")
+    assert laptop.wait(task) == 0
 
 
 def test_a_third_home_rejects_what_a_host_asked_about(laptop: FleetHome, desk: FleetHome, asked: str) -> None:

@@ -120,8 +120,8 @@ def excess_of(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Work
     return _of(_need(name, words, workspace) or _told(name, words, workspace))
 
 
-def _of(text: str) -> Reason | None:
-    return Reason(text=text, kind="walls") if text else None
+def _of(text: str, kind: str = "walls") -> Reason | None:
+    return Reason(text=text, kind=kind) if text else None
 
 
 def _need(name: str, words: tuple[str, ...], workspace: Workspace) -> str:
@@ -193,9 +193,11 @@ def excess_of_text(text: str, workspace: Workspace) -> Reason | None:
         return None
     text = without_payload(text)
     if len(text) > LONGEST:
-        return _of(f"is longer than {LONGEST:,} characters")
-    if said := danger_in(text) or disguise_in(text):
+        return _of(f"is longer than {LONGEST:,} characters", "size")
+    if said := danger_in(text):
         return _of(said)
+    if said := disguise_in(text):
+        return _of(said, "hidden")
     for target in _TARGET.findall(text):
         if said := objection_to_writing(target, workspace):
             return _of(said)

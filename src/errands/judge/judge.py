@@ -120,7 +120,7 @@ class _Case:
     def judge_command(self, command: Command) -> None:
         hidden = hidden_character(command if isinstance(command, str) else "\n".join(command))
         if hidden:
-            self._ask(f"has an invisible or misleading character: {hidden}", "shell")
+            self._ask(f"has an invisible or misleading character: {hidden}", "hidden")
         if isinstance(command, str):
             if doubt := self._start.shell_doubt():
                 self._ask(f"is a line for {self._start.shell}, which cannot be trusted: {doubt}", "program")
@@ -141,7 +141,7 @@ class _Case:
         if shell == "zsh" and _EXTENDED.search(source):
             self._ask("has characters that zsh may read as a pattern", "glob", contained=True)
         if _GAP.search(source):
-            self._ask("has a wide gap, which may hide what comes after it", "shell")
+            self._ask("has a wide gap, which may hide what comes after it", "hidden")
         # An inner line may be run by a program that was told to change its variables.
         line = parse(source, knows_home=workspace.is_home_plain and not depth)
         for doubt in line.doubts:
@@ -268,7 +268,7 @@ class _Case:
         if not name.plain or name.pattern or name.home or not name.literal:
             text = f"disguises the name of the program: {name.text}"
             is_hidden = name.pattern or bool(self._rules.deny or self._rules.ask)
-            self._ask(text, "program", contained=not is_hidden)
+            self._ask(text, "hidden", contained=not is_hidden)
             self._name_harm(words, workspace)
             return
         if depth > _DEEPEST or is_too_nested(words):
@@ -367,7 +367,7 @@ class _Case:
         if not words[0].literal:
             program = program_in(words[0].text)
             if program is None:
-                self._ask(f"puts the name of a program together: {words[0].text}", "program")
+                self._ask(f"puts the name of a program together: {words[0].text}", "hidden")
             elif self._rules.deny or self._rules.ask:
                 self._ask(f"may run what a rule is about: {words[0].text}", "program")
             if not program:

@@ -27,12 +27,16 @@ MEANINGS: dict[str, str] = {
 TRUSTED = "it would start without approval, and without a sandbox because approval.mode is trusting; it"
 
 
+# Kinds of reasons that say only that something is hidden, or too long to be looked through.
+HIDING = frozenset(("hidden", "size"))
+
+
 @record
 class Reason:
     """Why a person must be asked, in words that a person understands.
 
     `undo` is "no" only for harm that is known to last, about which even the person who typed it is asked.
-    `kind` groups reasons: delete, write, network, secret, script, program, option, shell ...
+    `kind` groups reasons: delete, write, network, secret, script, program, option, shell, hidden ...
     """
 
     text: str

@@ -27,6 +27,11 @@ def visible(text: str) -> str:
     return "".join(character if _is_plain(character) else escaped(character) for character in text)
 
 
+def is_visible(text: str) -> bool:
+    """Return whether a text of several lines shows all that it says."""
+    return all(visible(line) == line.replace("\t", TAB) for line in text.split("\n"))
+
+
 def escaped(character: str) -> str:
     """Return a character as its number; a byte that is not text as that byte."""
     number = ord(character)

@@ -81,8 +81,8 @@ BREAKAGES = [
         "A2",
         "what hides what it does starts in a sandbox",
         file="judge/containment.py",
-        old="if said := danger_in(text) or disguise_in(text):",
-        new="if said := danger_in(text):",
+        old="if said := disguise_in(text):",
+        new='if said := "":',
         test="judge/test_containment.py::test_what_needs_more_than_walls_allow_is_asked_about",
     ),
     Breakage(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 
 from errands.model.action import written
-from errands.text.question import visible
+from errands.model.verdict import HIDING
+from errands.text.question import is_visible, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from errands.engine.core import EngineCore
     from errands.model.view import View
 
-# The question shows scripts of up to this many bytes and lines.
+# The question shows scripts of up to this many bytes and lines; a longer command is too long for lists.
 LONGEST, MOST_LINES = 2000, 30
 
 
@@ -51,6 +52,37 @@ def facts_of(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iter
             yield "", _content(path, mark)
     for reason in view.question.reasons if view.question else ():
         yield "because", visible(reason.text)
+
+
+def is_hidden(texts: Iterable[str], reasons: Iterable[str]) -> bool:
+    """Return whether only the question itself shows what would run, given its texts and kinds of reasons.
+
+    Of most tasks the reasons and the command, which lists and notices show, say what a yes means, so `errands
+    approve ID` is an answer. Not if secrets are masked there, if characters hide, if the command is too long,
+    or if the reasons only say that something is hidden: at a terminal such a task is asked about once more,
+    below the whole question.
+    """
+    from errands.model.text.mask import Mask
+
+    mask = Mask({})
+    return not HIDING.isdisjoint(reasons) or any(
+        _is_long(text) or mask.text(text) != text or not is_visible(text) for text in texts
+    )
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > LONGEST or text.count("\n") > MOST_LINES
+
+
+def hides(view: View) -> bool:
+    """Return whether only the question about a task shows what would run, if there is a question."""
+    may_leave_walls = view.verdict == "contained" and view.state == "failed"
+    if view.question is None and not may_leave_walls:
+        return False
+    details, reasons = view.details or {}, view.question.reasons if view.question else ()
+    steps = [*details.get("before", ()), *details.get("commands", ()), *details.get("finally", ())]
+    texts = [*map(_written, steps), details.get("watched") or "", *(each.text for each in reasons)]
+    return is_hidden(texts if view.agent is None else [view.command, *texts], [each.kind for each in reasons])
 
 
 def headline(view: View) -> str:

@@ -130,10 +130,14 @@ def is_over(run: FoundRun) -> bool:
 
 @record
 class Asked:
-    """What a person has to decide about a task: `token` names the question, `texts` say why it is asked."""
+    """What a person has to decide about a task: `token` names the question, `texts` say why it is asked.
+
+    `kinds` are those of the reasons.
+    """
 
     token: str
     texts: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 def asked(run: FoundRun) -> Asked | None:
@@ -144,16 +148,15 @@ def asked(run: FoundRun) -> Asked | None:
         import json
 
         reasons = json.loads(str(run.outcome["ask"]))
-        return Asked(token=str(run.outcome.get("digest", "")), texts=_texts(reasons))
+        return _asked(str(run.outcome.get("digest", "")), reasons)
     for question in run.view.get("questions", ()):
-        return Asked(
-            token=question_mark(run.number, run.attempt, question["id"]), texts=_texts(question["reasons"])
-        )
+        return _asked(question_mark(run.number, run.attempt, question["id"]), question["reasons"])
     return None
 
 
-def _texts(reasons: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    return tuple(str(each["text"]) for each in reasons)
+def _asked(token: str, reasons: Sequence[Mapping[str, Any]]) -> Asked:
+    texts, kinds = ([str(each.get(name, "")) for each in reasons] for name in ("text", "kind"))
+    return Asked(token=token, texts=tuple(texts), kinds=tuple(kinds))
 
 
 def question_mark(number: int, attempt: int, question: int | str) -> str:

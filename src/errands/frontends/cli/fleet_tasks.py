@@ -9,18 +9,22 @@ import time
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
+from errands.engine.approval.question_facts import is_hidden
 from errands.engine.fleet import far_task, member
 from errands.engine.fleet.outlook import why_it_waits
+from errands.frontends.cli.approval.confirm import DECLINED, agrees
 from errands.frontends.cli.display.far_tasks import flat, joined, last_lines, mask_of, pairs, print_pieces
 from errands.frontends.cli.fleet_calls import REPLIES, FleetCalls
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import Arguments, Usage
 from errands.model.approval import chosen_scope
 from errands.model.errors import FleetUnreachable, IllegalMove, never_ends
+from errands.model.text.answers import NO, ONCE, prompt
 from errands.model.text.sanitise import line
 from errands.model.view import STILL_LIVE, plain_fields
 from errands.ports.output import Piece
 from errands.text import facts, last_output, titled
+from errands.text.question import question as laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,6 +134,9 @@ class FleetTasks(FleetCalls):
         async def act(fleet: Fleet) -> int:
             run = await self._find(fleet, given)
             is_held = run.outcome is not None
+            if door == "terminal" and not self._agrees(run):
+                self._context.note(f"not approved: {run.task} still waits")
+                return DECLINED
             if not await self._answer(fleet, run, "approve", arguments, body):
                 return 0
             if arguments.wait:
@@ -180,6 +187,15 @@ class FleetTasks(FleetCalls):
         return self._ask(act)
 
     # What they need
+
+    def _agrees(self, run: FoundRun) -> bool:
+        """Ask a person once more, below what would run, if they cannot know that otherwise."""
+        asked, command = far_task.asked(run), far_task.commands(run.body)
+        if asked is None or not is_hidden((command, *asked.texts), asked.kinds):
+            return True
+        shown = [("command", command), ("directory", str(run.body.get("cwd", "")))]
+        shown += [("because", text) for text in asked.texts]
+        return agrees("\n".join(["", *laid_out(shown, self._context.error_look), "", prompt((ONCE, NO))]))
 
     async def _answer(
         self, fleet: Fleet, run: FoundRun, wish: Wish, arguments: Arguments, body: Mapping[str, Any]

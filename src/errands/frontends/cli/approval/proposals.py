@@ -6,7 +6,7 @@ import os
 
 from errands.engine.approval.question_facts import facts_of, headline, masked
 from errands.frontends.cli.approval.caller import is_person
-from errands.frontends.cli.approval.confirm import typed
+from errands.frontends.cli.approval.confirm import agrees, typed
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.parser import Arguments
 from errands.model.text.answers import NO, ONCE, Answer, answer_to, prompt
@@ -77,6 +77,11 @@ def ask(context: Context, view: View) -> View | None:
         return context.engine.approve(view.id, by=by, door="terminal", scope=answer.scope, question=number)
     context.engine.reject(view.id, by=by, door="terminal", question=number)
     return None
+
+
+def agrees_to(context: Context, view: View) -> bool:
+    """Show a person all that would run, and return whether they still want it; an interrupt is a no."""
+    return agrees(_prompt(context, view, (ONCE, NO)))
 
 
 def _prompt(context: Context, view: View, answers: Sequence[Answer]) -> str:

@@ -22,7 +22,9 @@ def approve(context: Context, arguments: Arguments) -> int:
 def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
     from errands.engine.actor import actor
     from errands.engine.approval.approve import check_may_approve
-    from errands.engine.approval.question_facts import facts_of
+    from errands.engine.approval.question_facts import facts_of, hides
+    from errands.frontends.cli.approval.confirm import DECLINED
+    from errands.frontends.cli.approval.proposals import agrees_to
     from errands.frontends.tools.reopened_question import for_approval
     from errands.text.question import question
 
@@ -34,7 +36,14 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
         fleet = fleet_tasks(context, error)
         check_may_approve(context.engine, by, door)
         return fleet.approve(task_id, arguments, by=by, door=door)
+    was_rejected = context.engine.view(target).state == "rejected"
     before = for_approval(context.engine, target, by=by, door=door) if person else context.engine.get(target)
+    is_shown = person and hides(before)
+    if is_shown and not agrees_to(context, before):
+        if was_rejected:
+            context.engine.reject(before.id, by=by, door=door)
+        context.note(f"not approved: {before.id} {'is rejected' if was_rejected else 'still waits'}")
+        return DECLINED
     view = context.engine.approve(
         before.id,
         by=by,
@@ -42,7 +51,7 @@ def _approve(context: Context, arguments: Arguments, task_id: str) -> int:
         scope=chosen_scope(task=arguments.task, always=arguments.always),
         question=before.question.id if before.question else None,
     )
-    if person and not arguments.json and not arguments.quiet:
+    if person and not is_shown and not arguments.json and not arguments.quiet:
         # A task that failed in its sandbox asked nothing; now it has none.
         shown = before if before.question else context.engine.get(view.id)
         facts = [*facts_of(context.engine, context.environ, shown)]
@@ -119,9 +128,10 @@ VERBS = (
         details="The approval covers exactly what the task would run: if a script, a program or the "
         "directory has changed since the question was asked, the task needs approval again. A task that was "
         "rejected, or whose question has expired, can be approved later by a person; the approval then "
-        "covers its current content. A task that failed in a sandbox, in which it started without approval, "
-        "runs again outside of it. A command "
-        "inside a run cannot approve, nor can one without a terminal if approval.yes is false.",
+        "covers its current content. A command that hides what it does, or has secrets that lists mask, is "
+        "shown whole at a terminal, and asked about once more. A task that failed in a sandbox, in which it "
+        "started without approval, runs again outside of it. A command inside a run cannot approve, nor can "
+        "one without a terminal if approval.yes is false.",
         options=(
             option(
                 "--always",
