@@ -12,10 +12,15 @@ WHEELS := tools/wheels/downloaded
 WORKERS ?= 9
 # Other people's programs compute more.
 AT_ONCE ?= 3
+# Folders of tests that targets of their own run.
+OTHERS := $(addprefix --ignore=,tests/browser tests/clients tests/long)
 # Requests of `make fuzz` for each operation of the web API, and as many again that break its description.
 EXAMPLES ?= 500
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
+
+# Run tests. Each target remembers its own failures, so that several can run beside one another.
+tests = rm -f .pytest_cache/$@/v/cache/lastfailed; $(BIN)/python -m pytest -o cache_dir=.pytest_cache/$@ $(1)
 
 .PHONY: help demo fleet test test-hosts test-placed test-browser test-long test-clients again check bench chaos fuzz conformance spec prove goldens docs site screenshots dist lock fmt clean
 
@@ -33,41 +38,33 @@ test: $(VENV) ## Run the tests of our own code, a round of chaos included; those
 	-@tools/apt bubblewrap
 	-@tools/apt strace
 	-@tools/apt gawk original-awk
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) -m 'not postgres' \
-	$(addprefix --ignore=,tests/browser tests/clients tests/long)
+	@$(call tests,-p tests.forked --at-once $(WORKERS) -m 'not postgres' $(OTHERS))
 
 test-hosts: $(VENV) ## Run the tests of fleets, with a PostgreSQL server of their own
 	-@tools/postgres
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once $(WORKERS) -m postgres \
-	$(addprefix --ignore=,tests/browser tests/clients tests/long)
+	@$(call tests,-p tests.forked --at-once $(WORKERS) -m postgres $(OTHERS))
 
 test-placed: $(VENV) ## Run the scenarios once more, with every run carried out by another home of a fleet
 	-@tools/postgres
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once 4 --placed tests/scenarios --ignore-glob '*/test_hosts*'
+	@$(call tests,-p tests.forked --at-once 4 --placed tests/scenarios --ignore-glob '*/test_hosts*')
 
 test-browser: $(VENV) $(PAGE) ## Run the tests of the web page in a real Chromium
 	-@tools/apt chromium
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n 2 --dist loadscope tests/browser
+	@$(call tests,-p tests.forked --at-once 2 tests/browser)
 
 test-long: $(VENV) ## Run the long tests of our own code: chaos, engines broken on purpose, killed fleets, random requests, traced commands
 	-@tools/apt bubblewrap
 	-@tools/apt strace
 	-@tools/apt iproute2
 	-@tools/postgres
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -p tests.forked --at-once 2 tests/long
+	@$(call tests,-p tests.forked --at-once 2 tests/long)
 
 test-clients: $(VENV) $(PROGRAMS) $(PACKAGES) $(WHEELS) ## Run the tests with real clients, installers and packages (downloads three gigabytes)
 	-@tools/apt bubblewrap tmux
-	@rm -f .pytest_cache/v/cache/lastfailed
-	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope tests/clients
+	@$(call tests,-p tests.forked --at-once $(AT_ONCE) tests/clients)
 
-again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many (MODE=--placed: on another home)
-	@$(BIN)/python -m tests.rerun_failed $(MODE)
+again: $(VENV) ## Run the tests that failed once more, one at a time; more than five are too many (OF=test-long: those of that target)
+	@$(BIN)/python -m tests.rerun_failed $(OF)
 
 check: $(VENV) $(PAGE) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .
