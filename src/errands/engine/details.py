@@ -39,6 +39,7 @@ def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, vi
         "evidence": _evidence(task),
         "removed_variables": task.removed.split(),
         "approvals": [approval_json(each) for each in core.store.approvals(task.id)],
+        "lost_hosts": _lost_hosts(core.store, task) if task.host else [],
         **_schedule(core, schedules, task),
     }
 
@@ -50,6 +51,14 @@ def with_answers(store: Store, history: Sequence[RunView], task_id: str) -> tupl
         run if (each := said.get(run.number)) is None else evolve(run, result=each.answer, usage=each.usage)
         for run in history
     )
+
+
+def _lost_hosts(store: Store, task: Task) -> list[dict[str, Any]]:
+    """Return the hosts that were lost while they had a run, after which another one took it."""
+    from errands.ports.fleet.placement import LOST_HOST
+
+    lost = [each for each in store.events(task.id) if each.name == LOST_HOST]
+    return [{"run": each.run, "host": each.detail, "at": plain_value(each.at)} for each in lost]
 
 
 def _schedule(core: EngineCore, schedules: Callable[[], Schedules], task: Task) -> dict[str, Any]:

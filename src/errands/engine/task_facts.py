@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from errands.engine.approval.question_facts import masked, sandbox_text
 from errands.model.text.duration import spoken
@@ -26,7 +26,6 @@ from errands.text.describe import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
     from typing import Any
 
     from errands.engine.engine import Engine
@@ -85,6 +84,7 @@ def task_facts(engine: Engine, view: View, look: Look, *, at: datetime) -> Itera
     yield "hooks", _hooks(run.hooks or "")
     if view.host:
         yield "host", view.host if view.runs_on in ("", view.host) else f"{view.runs_on} (for {view.host})"
+    yield "begins again" if run.state == "pending" else "began again", _losses(view, at)
     yield "lane", f"{view.lane}, {view.priority} priority"
     yield "limits", _limits(details.get("limits", {}))
     yield "batch", line(view.batch or "")
@@ -158,6 +158,16 @@ def _proposals(engine: Engine, view: View, look: Look) -> Iterator[str]:
         for each in engine.proposals_of(view):
             how = look.command(f"approve {each.id}")
             yield f"approval of {each.id}: {masked(each.command)}  ({how}, or reject)"
+
+
+def _losses(view: View, at: datetime) -> str:
+    """Return which hosts the latest run was lost with, so that another one has it now, or will."""
+    lost = [each for each in (view.details or {}).get("lost_hosts", ()) if each["run"] == view.latest.number]
+    words = "from its beginning" if view.agent is None else "from its last step"
+    return "\n".join(
+        f"{words}, because {line(each['host'])} was lost {ago(datetime.fromisoformat(each['at']), at=at)}"
+        for each in lost
+    )
 
 
 def _hooks(codes: str) -> str:

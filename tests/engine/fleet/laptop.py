@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from errands.engine.fleet.home_side import AT_ONCE, HomeSide
 from errands.hosts.fleet import PostgresFleet
@@ -41,9 +41,9 @@ class Laptop:
         self.fleet = fleet
         self.side = HomeSide(engine.engine, fleet, me, Mirror, has_ended)
 
-    async def place(self, count: int) -> list[View]:
+    async def place(self, count: int, **options: Any) -> list[View]:
         """Submit commands for another host, and wait until the daemon has placed them."""
-        drafts = [Draft(command=("true",), host="big", name=f"deed{n}") for n in range(count)]
+        drafts = [Draft(command=("true",), host="big", name=f"deed{n}", **options) for n in range(count)]
         views = await self.engine.submit_all(drafts)
         directories = [self.engine.engine.home.run(view.latest.id) for view in views]
         await until(lambda: all(map(placement.read, directories)))

@@ -10,12 +10,14 @@ import pytest
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.fleet import home_side
 from errands.engine.fleet.home_side import AT_ONCE
+from errands.engine.task_facts import task_facts
 from errands.model.options.draft import Draft
 from errands.ports.fleet import HostFacts, placement
 from errands.ports.runner import Alive
 from errands.runners.output.mirror import Mirror
 from errands.runners.pool.fleet_runner import FleetRunner
 from errands.testing.engines import until
+from errands.text import Look
 from tests.engine.daemon.quiet_runner import QuietRunner
 from tests.engine.fleet.laptop import MANY, Laptop
 
@@ -151,3 +153,32 @@ async def test_the_daemon_is_told_of_many_ends_a_few_times(
     assert rung == [AT_ONCE] * 3
     await until(lambda: not laptop.engine.engine.running())
     assert {view.state for view in await laptop.engine.list()} == {"completed"}
+
+
+async def test_a_task_says_which_host_was_lost_with_its_run(laptop: Laptop) -> None:
+    engine, fleet, side = laptop.engine.engine, laptop.fleet, laptop.side
+    [view] = await laptop.place(1, on_loss="again")
+    await side.work()
+    lease = await fleet.join(HOST)
+    runs = fleet.taken(host=HOST)
+    taken = await anext(runs)
+    await side.work()
+    assert engine.get(view.id).details is not None
+
+    def facts() -> dict[str, str]:
+        shown = engine.get(view.id)
+        return dict(task_facts(engine, shown, Look(columns=80), at=engine.clock.now()))
+
+    assert not facts().get("began again")
+    its, epoch = HOST.id, lease.epoch
+    assert await fleet.lose(taken.number, attempt=1, host=its, epoch=epoch, why="its fuse burned")
+    await side.work()
+    said = "from its beginning, because big was lost "
+    assert facts()["begins again"].startswith(said)
+    await anext(runs)
+    await side.work()
+    assert facts()["began again"].startswith(said)
+    lost = (engine.get(view.id).details or {})["lost_hosts"]
+    assert [(each["run"], each["host"]) for each in lost] == [(1, "big")]
+    outcome = {"code": "0"}
+    assert await fleet.finish(taken.number, attempt=2, host=its, epoch=epoch, outcome=outcome)

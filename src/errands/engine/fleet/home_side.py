@@ -21,7 +21,7 @@ from errands.model.agent.session import remote_place
 from errands.model.errors import NotFound
 from errands.model.run import task_of
 from errands.ports import rundir
-from errands.ports.fleet.placement import Places
+from errands.ports.fleet.placement import LOST_HOST, Places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     _Mirrored = tuple[PlacedView, Task, Run, Mirror]
 
 
-LOST_HOST = "its host was lost"  # the event of a run that another host starts over
 READ_AT_ONCE = 500  # runs of this home that are read in one query
 AT_ONCE = 32  # runs that are offered in one call, or recorded before the daemon looks at them
 OFFERING = 1.0  # seconds in which runs are offered before everything else has its turn

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+LOST_HOST = "its host was lost"  # the event of a run that another host starts over
 _WORD = "placed"
 _MOST = 1 << 20
 

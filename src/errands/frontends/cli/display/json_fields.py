@@ -121,6 +121,8 @@ ALONE = {
     "evidence": "what the verdict rests on besides the words: an object with `files`, `programs`, `links`",
     "removed_variables": "the variables removed from its environment because it runs without approval",
     "approvals": "the questions about it, as objects",
+    "lost_hosts": "hosts that were lost while they had a run, which then began again on another one: objects "
+    "with `run`, `host` and `at`",
     "history": "its runs, as objects; for a recurring task the latest 100. A run of an agent has its answer "
     "as `result`, and what that took as `usage`",
     "output_tail": "the last lines of its output, masked; also in `wait` and `run --wait`",
