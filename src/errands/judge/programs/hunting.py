@@ -49,6 +49,13 @@ _ABOUT = frozenset(
     telegram slack mailchimp openai anthropic""".split()
 )
 _PART = re.compile(r"(?<!http)(?<!https)://|=[\"']?$|^_|(?i:user(?:name)?)[:=]|^\^?export[ =]?$")
+# What is sought, and words like it. A pattern that matches one of the first and none of the others was
+# written for it, however it is spelled: `p.ssword`, `[t]oken`, `ecret`.
+_TARGETS = "password passphrase secret token credential api_key".split()
+_NEIGHBOURS = """
+word sword broken taken tokyo create decree second section insect bypass passage compass phrase sacred crew
+accredit dental rapid apiary key monkey stoke stake keynote pa55 abcdef abcdefgh abcdefghij ab_cde x_y
+""".split()
 # Values like those of secrets: a pattern that matches one of them looks for such values.
 _VALUES = (
     "AKIA7Q2ZVX4K9WJ3QZ5B",
@@ -135,6 +142,8 @@ def seeks_secrets(pattern: str, dialects: Sequence[Dialect]) -> bool:
         return True
     if len(pattern) > 3 and any(matches(pattern, each, _VALUES) for each in dialects):
         return True
+    if any(matches(pattern, each, _TARGETS) and not matches(pattern, each, _NEIGHBOURS) for each in dialects):
+        return True
     # Of `API_|DB_` either may be what it is about.
     parts = [pattern] if "(" in pattern else re.split(r"\\?\|", pattern)
     return any(
@@ -168,8 +177,13 @@ def _begins_key(word: str) -> bool:
 
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:
     words = _ONLY_WORDS.fullmatch(pattern)
-    if words and not _KEY.search(pattern) and not any(map(_begins_key, _WORD.findall(words[1]))):
-        return False
+    if words and not _KEY.search(pattern):
+        return any(_begins_key(word) and _matches_keys(word, dialects) for word in _WORD.findall(words[1]))
+    parts = [pattern] if "(" in pattern else [*re.split(r"\\?\|", pattern), pattern]
+    return any(_matches_keys(part, dialects) for part in parts if part)
+
+
+def _matches_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:
     letters = pattern.replace("\\", "")
     is_named = any(each in letters for each in _BEGINNINGS if len(each) > 3)
     # What is not understood counts as a match of everything, and so even of nothing.

@@ -38,6 +38,11 @@ _HIDDEN = ("-.", "--hidden", "-u", "--unrestricted", "--no-ignore", "--untracked
 _FOLLOWS = ("-R", "--dereference-recursive")
 # Lines as in files with secrets. A pattern that matches one of them was not written to find something else.
 _PROBES = ("", "QZ_WXKJV=7fq3", "zq: 'xw8'", '"zq": "xw8"', "-----QZWX")
+# Ordinary lines of such files. A pattern that matches most of them shows most of a file.
+_SETTINGS = (
+    "NODE_ENV=development", "PORT=8080", "DEBUG=false", "LOG_LEVEL=info", "DB_HOST=127.0.0.1",
+    "APP_KEY=b64:QzX7w", "SMTP_USER=ann", "SESSION_SALT=9f8e7d", "MAIL_PWD=hunter2", "S3_BUCKET=my-files",
+)  # fmt: skip
 _DIALECTS: dict[Dialect, str] = {
     "basic": "-G --basic-regexp",
     "extended": "-E --extended-regexp",
@@ -270,12 +275,24 @@ def looks_for_secrets(usage: Usage) -> Reasons:
         return ()
     patterns, dialects = _patterns(usage), _dialects(usage)
     sees_hidden = _sees_hidden(usage)
+    if sees_hidden and _shows_settings(patterns, dialects):
+        return ask("may show most lines of files with settings", "settings")
     found = (
         f"looks for secrets in every file: {each}"
         for each in patterns
         if seeks_secrets(each, dialects) or (sees_hidden and may_find_secrets(each))
     )
     return ask_each(found, "settings")[:1]
+
+
+def _shows_settings(patterns: Sequence[str], dialects: Sequence[Dialect]) -> bool:
+    """Return whether patterns together match half of the lines of an ordinary file with settings."""
+    shown = [
+        line
+        for line in _SETTINGS
+        if any(matches(each, dialect, (line,)) for each in patterns for dialect in dialects)
+    ]
+    return len(shown) * 2 >= len(_SETTINGS)
 
 
 def _sees_hidden(usage: Usage) -> bool:
