@@ -19,7 +19,7 @@ from errands.judge.scale import TOO_HEAVY, Scale
 from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirection, Step, Word, parse
 from errands.judge.shell.payload import without_chosen, without_pattern
 from errands.judge.shell.scripts import BUILTINS, SHELLS
-from errands.judge.shell.tokens import hidden_character
+from errands.judge.shell.tokens import STREAMS, hidden_character
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import follow
 from errands.judge.words import expanded, is_anchored, is_too_nested, is_word, program_in, texts_of
@@ -250,8 +250,8 @@ class _Case:
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
             from errands.judge.reach import writes_inside
 
-            is_inside = descriptor in ("", "1", "2") and writes_inside(text, workspace)
-            self._ask(f"writes to {text}", "redirection", contained=is_inside)
+            is_ours = text in STREAMS or writes_inside(text, workspace)
+            self._ask(f"writes to {text}", "redirection", contained=is_ours and descriptor in ("", "1", "2"))
             self._note_written((text,), workspace)
         elif sign.startswith("&") and shell not in ("bash", "zsh"):
             self._ask(f"uses {sign}, which {shell} may read differently", "redirection", contained=True)

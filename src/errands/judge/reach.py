@@ -12,6 +12,7 @@ from errands.judge.lookalikes import placed
 from errands.judge.programs import is_secret
 from errands.judge.programs.globs import Glob
 from errands.judge.shell.payload import without_pattern, without_tests
+from errands.judge.shell.tokens import STREAMS
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
 
 TYPE_CHECKING = False
@@ -90,7 +91,7 @@ def place_of_word(word: str, workspace: Workspace) -> str:
         return _not_shown(path)
     if path.startswith("-"):
         return ""
-    secret = is_secret(_as_pattern(path), workspace)
+    secret = path not in (*STREAMS, "/dev/stdin") and is_secret(_as_pattern(path), workspace)
     said = f"names {_short(path)}, which may hold secrets" if secret else ""
     if not path.startswith(("/", "..")) and "/../" not in path:
         return said

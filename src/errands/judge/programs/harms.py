@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from errands.judge.programs.harm_entry import does, each, uses
 from errands.judge.programs.package_harms import GIT, PACKAGES
+from errands.judge.shell.tokens import STREAMS
 from errands.model.verdict import Reason
 
 
@@ -18,7 +19,12 @@ def harm_of(words: tuple[str, ...]) -> Reason | None:
         for harm in HARMS.get(" ".join(words[:length]), ()) if len(words) >= length else ():
             rest = words[length:]
             if not harm.when or any(_has(rest, option) for option in harm.when.split()):
-                operands = shortened(_operands(rest), longest=120) or harm.nothing
+                named = _operands(rest)
+                if words[0] == "tee" and named and set(named) <= set(STREAMS):
+                    return Reason(text=f"writes to {' '.join(named)}", kind="program")
+                if words[0] == "tee":
+                    named = [word for word in named if word not in STREAMS]
+                operands = shortened(named, longest=120) or harm.nothing
                 text = harm.text.replace("{}", operands)
                 if harm.undo == "no":
                     text += "; cannot be undone"

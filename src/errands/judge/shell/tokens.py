@@ -62,6 +62,8 @@ _BLANK = regex(r"(?:[ \t]|\\\n)+")
 _COMMENT = regex(r"#[^\n]*")
 _DESCRIPTOR = regex(r"[0-9](?=[<>])")
 REDIRECTIONS = ("&>>", "&>", ">>", ">&", ">", "<&", "<")
+# What a program has open anyway, as files: writing there is like `>&1`, `>&2`, or nothing.
+STREAMS = ("/dev/null", "/dev/stdout", "/dev/stderr")
 OPERATORS = ("&&", "||", "|", ";", "\n")
 # `$HOME` at the beginning of a word, where it means the same as a tilde: bare, or in quotes with the rest.
 HOMES = ("$HOME", "${HOME}")
