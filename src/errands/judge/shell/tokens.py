@@ -246,6 +246,24 @@ _FILLERS = regex(
 )
 
 
+# It makes an emoji of the sign before it: `⚠️`, and `3️⃣` with a third character for the key. The letter i, two
+# pairs of marks and two dashes of other kinds have such a form, too.
+_AS_EMOJI, _KEY = "\ufe0f", "\u20e3"
+_KEYS, _ALSO_EMOJI = "0123456789#*", "\u203c\u2049\u2139\u3030\u303d"
+
+
+def _makes_emoji(text: str, at: int) -> bool:
+    """Return whether what is here makes an emoji of the sign before it, which a person sees."""
+    import unicodedata
+
+    sign = text[at - 1 : at]
+    if text[at] != _AS_EMOJI or not sign:
+        return False
+    if sign in _KEYS:
+        return text[at + 1 : at + 2] == _KEY
+    return sign in _ALSO_EMOJI or (not sign.isascii() and unicodedata.category(sign) in ("So", "Sm"))
+
+
 def hidden_character(text: str) -> str | None:
     """Return the name of the first character that a person would not see, or would take for a plain blank."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
@@ -254,6 +272,8 @@ def hidden_character(text: str) -> str | None:
 
     for found in _UNUSUAL.finditer(text):
         letter = found[0]
+        if _makes_emoji(text, found.start()):
+            continue
         if unicodedata.category(letter) in _UNSEEN or _FILLERS.match(letter):
             name = unicodedata.name(letter, "a control character").lower()
             return f"U+{ord(letter):04X} ({name})"
