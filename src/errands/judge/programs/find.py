@@ -10,6 +10,7 @@ import re
 from errands.judge.programs.entry import ask
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.harms import shortened
+from errands.judge.programs.name_patterns import looks_for_a_name
 from errands.judge.programs.places import objection_to_listing
 from errands.judge.programs.usage import objection
 
@@ -58,6 +59,9 @@ _REFUSED: dict[str, tuple[str, str, Undo]] = {
 }
 
 _PATHS = frozenset("-path -ipath -wholename -iwholename -regex -iregex".split())
+# What lists, unless nothing does; and what makes it hard to say what is listed.
+_LISTING = frozenset("-print -print0 -ls -printf -fprint -fprint0 -fprintf -fls".split())
+_GROUPS = frozenset("( ) ! -not ,".split())
 # `-newerXY`: X and Y name the dates to compare; with Y = t the value is a date.
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 
@@ -92,10 +96,11 @@ def reasons_for_find(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     while rest and not rest[0].startswith("-") and rest[0] not in ("!", "(", ")", ","):
         places.append(rest.pop(0))
     reasons: list[Reason] = []
+    is_sought = _looks_for_names(rest)
     for place in places or ["."]:
         if secret := objection("LOOK", place, workspace):
             reasons.append(secret)
-        elif whole := objection_to_listing(place, workspace):
+        elif not is_sought and (whole := objection_to_listing(place, workspace)):
             reasons += ask(whole, "secret")
     while rest:
         word = rest.pop(0)
@@ -116,6 +121,34 @@ def reasons_for_find(words: tuple[str, ...], workspace: Workspace) -> Reasons:
         else:
             reasons += ask(f"`find`: `{word}` is not on the list of its harmless parts", "option")
     return tuple(reasons)
+
+
+def _looks_for_names(expression: list[str]) -> bool:
+    """Return whether all that is listed has a certain name, which is none of a secret."""
+    if not _GROUPS.isdisjoint(expression):
+        return False
+    branches: list[list[str]] = [[]]
+    for word in expression:
+        if word in ("-o", "-or"):
+            branches.append([])
+        else:
+            branches[-1].append(word)
+    has_action = not _LISTING.isdisjoint(expression)
+    return all(
+        _begins_with_name(branch) or (has_action and _LISTING.isdisjoint(branch)) for branch in branches
+    )
+
+
+def _begins_with_name(branch: list[str]) -> bool:
+    """Return whether a name is tested before anything is listed."""
+    words = iter(branch)
+    for word in words:
+        if word in _LISTING:
+            return False
+        value = next(words, "") if takes_value(word) else ""
+        if word in ("-name", "-iname"):
+            return not isinstance(value, Glob) and looks_for_a_name(value)
+    return False
 
 
 def _about_value(name: str, kind: str, value: str | None, workspace: Workspace) -> Reasons:

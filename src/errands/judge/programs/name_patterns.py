@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.judge.programs.globs import Glob, may_match, may_match_plain
 from errands.judge.programs.ordinary import says_secret
 from errands.model.text.regex import is_wild, regex
-from errands.model.text.secret_files import NAMES, SETTINGS, TELLING, is_secret_name
+from errands.model.text.secret_files import ANYWHERE, NAMES, SETTINGS, TELLING, is_secret_name
 
 # What to compare a wildcard with: one in the middle of a name, and one at its beginning.
 _anchored = tuple(name for name in (*NAMES, *TELLING) if name[0] != "*" or not is_wild(name[1:]))
@@ -37,6 +37,13 @@ _SAMPLES = tuple(
 )
 # A pattern that begins with three letters of a name, and whose ending is plain.
 _FIXED = regex(r"[\w-][\w.-]{2,}(?:[*?]|\[[\w-]+\])[\w*?\[\]-]*(?:\.\w+)*$")
+# Names of secrets, and of directories where they are kept, without wildcards.
+_whole_names = frozenset(
+    part.replace("*", "")
+    for part in (*NAMES, *TELLING, *SETTINGS, *(part for place in ANYWHERE for part in place.split("/")))
+)
+_LETTERS = regex(r"[a-z\d]{3}")
+_WRITTEN = regex(r"[\w.*?+@-]+")  # without sets and braces
 _STARS = regex(r"\*+")
 
 
@@ -75,6 +82,18 @@ def begins_like_a_name(pattern: str) -> bool:
         and not _says_secret(name.casefold())
         and not says_secret(name)
         and not any(may_match(name.casefold(), each) for each in _anchored if each[0] not in "*?")
+    )
+
+
+def looks_for_a_name(pattern: str) -> bool:
+    """Return whether a pattern has three fixed letters in a row, and was not written to find secrets."""
+    name = pattern.casefold()
+    return (
+        _LETTERS.search(name) is not None
+        and _WRITTEN.fullmatch(name) is not None
+        and not _says_secret(name)
+        and not says_secret(pattern)
+        and not any(may_match_plain(each, name) for each in _whole_names)
     )
 
 
