@@ -20,7 +20,7 @@ from errands.agents.acp import Acp
 from errands.model.errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
 from tests.clients.programs import PLACE as BIN
-from tests.clients.programs import program
+from tests.clients.programs import have_types, program
 from tests.model_server import ModelServer
 
 TYPE_CHECKING = False
@@ -112,6 +112,7 @@ class TestOpenCode(Program):
         }
         path = self.folder / "opencode.json"
         path.write_text(json.dumps(configuration))
+        have_types(self.folder / "CONFIG" / "opencode")
         return {
             "command": [str(BIN / "opencode"), "acp"],
             "env": {
