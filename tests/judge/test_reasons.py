@@ -33,7 +33,7 @@ def first_reason(line: str, **env: str) -> str:
         ("for i in 1; do echo $i > /srv/x; done", "writes to /srv/x, which a sandbox does not keep"),
         ("echo $(date) > /tmp/x", "writes to /tmp/x, which a sandbox does not keep"),
         # the network
-        ("node <<'X'\nget('https://a.example/b')\nX", "names https://a.example/b, and a sandbox has no network"),
+        ("node <<'X'\nget('https://a.org/b')\nX", "names https://a.org/b, and a sandbox has no network"),
         ("(curl x)", "may use a network, which a sandbox does not have: curl"),
         (
             "python -c 'import requests as r; r.get(1)'",

@@ -41,8 +41,25 @@ _TOOLS = re.compile(rf"(?:~|\$HOME|\$\{{HOME\}})/(?:{'|'.join(map(re.escape, TOO
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
 _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _ADDRESSES = ("http://", "https://", "ftp://", "ssh://")
-_ADDRESS = re.compile(r"[\w+.-]*://[^\s'\"]*")
+# Without a host it is only compared: `startswith('https://')`.
+_ADDRESS = re.compile(r"[\w+.-]*://[^\s'\"),;|\]}][^\s'\"]*")
+# Code asks for a variable, and a sandbox has none with a secret.
+_VARIABLE = re.compile(
+    r"""(?x)(?<![\w./-])process\.env(?:\.\w+|\[\s*['"]\w+['"]\s*\]) | \bimport\.meta\.env\.\w+
+    | \b(?:os\.environ(?:\.get\(|\[)|(?:os\.)?getenv\(|ENV(?:\[|\.fetch\())\s*['"]\w+['"]
+    | ['"]\w+['"]\s+(?:not\s+)?in\s+os\.environ\b"""
+)
+# Code goes up from a directory: inside, nothing is above the project. What is put there would be lost.
+_PARENT = re.compile(r"""(?<=[(,])\s*(['"])\.\.(?:/\.\.)*\1\s*(?=[,)])""")
+_MODULES = re.compile(r"\bsys\.path\.(?:insert|append)\([^\n;]*")
+_PUTTING = re.compile(
+    r"""(?x)\b(?:shutil\.|os\.replace\(|(?:move|rename\w*|cp|cpSync|copy\w*|symlink\w*|link\w*|write\w*|to_\w+
+    |save\w*|dump\w*|system|[sS]pawn\w*|exec\w*|mkdir\w*|makedirs|chdir|[pP]open)\() | \bsubprocess\b
+    | \bopen\([^)]*,\s*(?:mode=)?['"][rb]*[wax+]"""
+)
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
+# Without a slash, where a command takes it for the home of another user.
+_AT_HOME = re.compile(r"\b(?:cp|mv|ln|tee|cd|ls|cat|install|rsync)\b[^;&|\n]*\s(~[a-z_][\w-]*)(?=[\s;&|)]|$)")
 # The first operand of these is a pattern or a program of their own, not a file.
 PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
 # They only print their words.
@@ -84,9 +101,8 @@ def place_of_word(word: str, workspace: Workspace) -> str:
     home = f"{workspace.home}/"
     if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
         return ""
-    if "://" in word:
-        address = _ADDRESS.search(word)
-        return f"names {_short(address[0] if address else word)}, and a sandbox has no network"
+    if "://" in word and (address := _ADDRESS.search(word)):
+        return f"names {_short(address[0])}, and a sandbox has no network"
     if _HOMES.match(path):
         return _not_shown(path)
     if path.startswith("-"):
@@ -104,13 +120,22 @@ def place_of_word(word: str, workspace: Workspace) -> str:
 
 def place_in_text(text: str, workspace: Workspace) -> str:
     """Return which place outside, or secret, a text of several words names, such as code."""
+    if "env" in text or "ENV" in text:
+        text = _VARIABLE.sub(" ", text)
+    if ".." in text:
+        text = _MODULES.sub(lambda found: _PARENT.sub(" ", found[0]), text)
+        text = text if _PUTTING.search(text) else _PARENT.sub(" ", text)
     pieces = (value_of(piece).strip("{}[]") for piece in dict.fromkeys(_SEPARATORS.split(text)))
     paths = [path for path in pieces if path and not _TOOLS.match(path)]
     # First what costs little: most texts that name a place name the home directory or an address.
     for path in paths:
-        if _HOMES.match(path) or path.startswith(_ADDRESSES):
+        if _HOMES.match(path) or (path.startswith(_ADDRESSES) and _ADDRESS.match(path)):
             return place_of_word(path, workspace)
     for path in paths:
+        if path[0] == "~" and "/" not in path:
+            if into := _AT_HOME.search(text):
+                return f"names {_short(into[1])}, which a sandbox does not show"
+            continue  # rather a number: `~5 s`, `line ~1897`
         named = path.startswith("../") or path == ".." or _PLACES.match(path) or "/../" in path
         if named and (said := place_of_word(path, workspace)):
             return said

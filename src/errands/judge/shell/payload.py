@@ -6,6 +6,7 @@ whatever is overlooked starts behind walls.
 
 from __future__ import annotations
 
+from errands.judge.code import deletes
 from errands.model.text.regex import regex
 
 # The pattern of a search, behind options whose value is not a file, a choice of files or a program.
@@ -82,14 +83,23 @@ _TESTING = (
 _END = r"(?:[;&|\n][\s;&|]*|\Z)"
 _ONLY_BESIDE = regex(rf"[\s;&|]*(?:(?:{_BESIDE}){_ARGUMENTS}{_END})*")
 _ONLY_TESTING = regex(rf"[\s;&|]*(?:(?:{_BESIDE}|{_TESTING}){_ARGUMENTS}{_END})*")
-_DELETING = regex(
-    r"\b(?:rm|rmdir|shred|rmtree|rimraf|unlink\w*|rm(?:dir)?Sync|rm_rf?|remove\w*|truncate|delete)\b|-delete\b"
+# A test of the project, which may delete what it has made, but nothing that it names or tells a shell to.
+_TEST_FILE = regex(
+    r"""(?x)>{1,2}\s*["']?(?:\./)?(?![/~])(?:(?!\.\.)[\w./@-])*
+    (?:\b(?:tests?|__tests__|specs?|e2e)/(?:(?!\.\.)[\w./@-])*|(?:\btest_\w+|\w(?:_test|\.test|_spec|\.spec)))
+    \.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php)["']?(?=\s|<|$)"""
+)
+_DELETING_NAMED = regex(
+    r"""(?x)(?:\b(?:rm|rmdir|rmtree|rimraf|shred|unlink\w*|rm(?:dir)?Sync|rm_rf?|removedirs|removeSync|truncate
+    |remove_(?:all|tree|dir|file|entry)\w*)|(?<![\w.])remove|\b(?:os|fs|Files?|FileUtils|Deno)\.(?:remove|delete)\w*)
+    \(\s*(?:Path\(\s*)?[rbf]?["'`/] | \bPath\(\s*["'][^()\n]*\)\.(?:unlink|rmdir)\b
+    | \brm\s+-?[\w./*-] | ["'](?:rm|rmdir|shred)["'] | -delete\b"""
 )
 
 
 def without_payload(source: str) -> str:
     """Return a line without the documents that it writes, what it searches for, prints or replaces."""
-    rest, left, bodies, at = "", "", "", 0
+    rest, left, bodies, at = "", "", list[tuple[str, bool]](), 0
     while "<<" in source and (found := _DOCUMENT.search(source, at)):
         word = found["single"] or found["double"] or found["plain"]
         end = regex(rf"(?m)^\t*{word}$").search(source, found.end())
@@ -104,7 +114,7 @@ def without_payload(source: str) -> str:
         rest += source[at : found.end()] + kept
         command = "" if found["script"] else found[0].partition("<<")[0]
         left += source[at : found.start()] + command + found["then"] + "\n"
-        bodies += body
+        bodies.append((body, _TEST_FILE.search(found[0]) is not None))
         at = end.end()
     rest, left = rest + source[at:], left + source[at:]
     if at == 0 or not (_ONLY_BESIDE.fullmatch(left) or _is_tested(left, bodies)):
@@ -120,13 +130,20 @@ def without_payload(source: str) -> str:
     return _CHOSEN.sub(r"\1", rest)
 
 
-def _is_tested(line: str, documents: str) -> bool:
-    """Return whether documents without a word that deletes are only tested by the rest of their line."""
-    return _DELETING.search(documents) is None and _ONLY_TESTING.fullmatch(line) is not None
+def _is_tested(line: str, documents: list[tuple[str, bool]]) -> bool:
+    """Return whether documents are only tested by the rest of their line, and delete nothing.
+
+    Those that are tests themselves may delete what they have made.
+    """
+    return _ONLY_TESTING.fullmatch(line) is not None and not any(
+        _DELETING_NAMED.search(document) if is_test else deletes(document) for document, is_test in documents
+    )
 
 
 def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a command without the pattern that it searches for, or what sed replaces."""
+    if words[0] == "xargs" and (at := _passed_to(words)):
+        return words[:at] + without_pattern(words[at:])
     if words[0] in ("sed", "gsed"):
         return _without_scripts(words)
     if words[0] == "jq":
@@ -142,6 +159,17 @@ def without_pattern(words: tuple[str, ...]) -> tuple[str, ...]:
         if not words[at].startswith("-"):
             return words[:at] + words[at + 1 :]
     return words
+
+
+def _passed_to(words: tuple[str, ...]) -> int:
+    """Return where the command of xargs begins; 0 if that is not known."""
+    rest = enumerate(words[1:], start=1)
+    for at, word in rest:
+        if word in ("-n", "-P", "-L", "-I", "-d", "-s"):
+            next(rest, None)
+        elif not word.startswith("-"):
+            return at
+    return 0
 
 
 def without_tests(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -247,9 +247,10 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         doubt = f"runs `{inner[0].text}` on its input, which may be anything"
         if source and source.words and source.words[0].text in ("echo", "printf"):
             return Followed(steps=(Step(words=(*inner, *source.words[1:])),), doubt=doubt)
-        return unknown(words, doubt)
+        return Followed(steps=(Step(words=inner),), doubt=doubt)
     if inner[0].text not in READERS:
-        return unknown(words, f"runs `{inner[0].text}` for each file that is found")
+        doubt = f"runs `{inner[0].text}` for each file that is found"
+        return Followed(steps=(Step(words=inner),), doubt=doubt)
     steps = _on_files((*inner, Word(text="{}")), tuple(finding))
     return Followed(steps=steps)
 
