@@ -134,3 +134,22 @@ def test_without_a_dialog_it_waits_for_approval_from_elsewhere(
     assert f"{told} completed" in model.asked[asked].text
     assert (str(first) in read, str(second) in removed) == (True, True)
     assert (first.exists(), second.exists()) == (False, False)
+
+
+@pytest.mark.spec("N6", "N8")
+def test_a_conversation_that_is_continued_hears_of_what_it_has_started(
+    person: Person, model: ModelServer
+) -> None:
+    session = str(uuid.uuid4())
+    launch = calling("Bash", command="echo 12 passed", run_in_background=True)
+    (reply,) = once(person, launch, "--session-id", session)
+    task = json.loads(reply)["task_id"]
+    person.waits_until_reported(task)
+
+    asked = len(model.asked)
+    once(person, "SAY thanks", "--continue")
+
+    assert f"{task} completed" in model.asked[asked].text
+    asked = len(model.asked)
+    once(person, "SAY and now", "--resume", session)
+    assert model.asked[asked].text.count(f"{task} completed") == 1, "it is told once"

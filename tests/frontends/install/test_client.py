@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from tests.frontends.cli.person import COMMAND, Person
+from tests.frontends.install.test_serving import called
 
 SESSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 OWNER = f"claude:{SESSION}"
@@ -85,6 +87,25 @@ def test_a_client_that_answers_once_is_not_kept_waiting(person: Person) -> None:
 
     assert (silent.out, silent.err) == ("", "")
     person.types("cancel", task)
+
+
+@pytest.mark.spec("N6", "N8")
+def test_the_next_prompt_hears_once_what_a_client_that_answers_once_has_started(person: Person) -> None:
+    once = {"CLAUDE_CODE_SESSION_ID": "single", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+    (reply,) = called(person, "claude", {"command": "echo 12 passed", "name": "single"}, **once)
+    task = re.findall(r"single-[a-z0-9]{6}", reply)[0]
+    person.waits_until_reported(task)
+
+    def prompted(session: str) -> str:
+        return person.types("client", "claude", "remind", given=told(session)).out
+
+    assert prompted("another") == ""
+    said = prompted("single")
+    assert f"- {task} completed" in said
+    assert "12 passed" in said
+    assert "answers no question and approves nothing." in said
+    assert prompted("single") == "", "it was told before"
+    assert task in person.types("notices").out, "and so is the person"
 
 
 @pytest.mark.trap(5)

@@ -15,7 +15,7 @@ from errands.model.errors import NotFound, StoreError
 from errands.model.notices.delivery import NO_CONSENT, facts_of, headline, masked_body
 from errands.model.notices.result import result
 from errands.model.record import evolve
-from errands.model.states import OPEN
+from errands.model.states import ENDED, OPEN
 from errands.model.text.sanitise import line, visible
 from errands.model.text.summary import counts_only
 from errands.ports.store import Query
@@ -49,6 +49,25 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
             write(message(engine, told))
     engine.bell.announce({each.task_id for each in found})
     return len(found)
+
+
+def deliver_missed(engine: Engine, session: str, *, write: Callable[[str], None]) -> None:
+    """Write what became of tasks that a session started when nothing could notify it, of each once.
+
+    Their owner is somebody else, most often the person, whose inbox stays as it is.
+    """
+    ended = engine.list(Query(parent=session, states=ENDED, limit=MOST))
+    missed = [each for each in ended if each.owner != session and each.latest.retrieved_at is None]
+    reports = {
+        notice.task_id: notice  # the last one says how it ended
+        for owner in {each.owner for each in missed}
+        for notice in engine.notices.after(owner, 0)
+    }
+    told = [each for each in missed[::-1] if each.id in reports]
+    if told:
+        write(message(engine, [reports[each.id] for each in told]))
+    for each in told:
+        engine.mark_retrieved(each)
 
 
 def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]:

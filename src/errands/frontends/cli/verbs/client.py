@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ARGUMENT = "_session"  # the argument by which a hook of Claude Code names the session
 BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model
-# `claude -p` answers once and exits, so it cannot be woken.
+# `claude -p` answers once and exits, so it cannot be woken. What it started is the person's to hear of.
 ONE_SHOT = "sdk-cli"
 OWN_AGENT = "command"  # the backend that runs `claude` unless it is configured otherwise
 # What Claude Code says about itself to its own processes. Tasks outlive it, and another Claude Code that is
@@ -108,12 +108,17 @@ def _wake_claude(context: Context) -> int:
 
 
 def _remind_claude(context: Context) -> int:
-    """Add notices to the prompt that a person has typed: the output of this hook becomes part of it."""
+    """Add notices to the prompt that a person has typed: the output of this hook becomes part of it.
+
+    They include what `claude -p` started earlier in this session, which could not be woken.
+    """
     from errands.engine.agents.discovery import note_presence
+    from errands.engine.notices.agent_report import deliver_missed
 
     note_presence(context.home)
     for owner in _claude_sessions(context):
         _delivered(context, owner, _printed)
+        deliver_missed(context.engine, owner, write=_printed)
     return 0
 
 
