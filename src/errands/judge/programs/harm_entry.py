@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Harm:
     """What a program does; `{}` in the text is replaced by the operands, or by `nothing` without any.
 
-    `when` lists options of which one must be given (`-r` also in a bundle such as `-rf`). Of several harms of
-    one program the first that applies is reported.
+    `when` lists options of which one must be given (`-r` also in a bundle such as `-rf`), or `()` for no
+    operands. Of several harms of one program the first that applies is reported.
     """
 
     text: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 from errands.judge.programs.harm_entry import does, each, uses
 from errands.judge.programs.package_harms import GIT, PACKAGES
 from errands.judge.shell.tokens import STREAMS
+from errands.model.text.regex import regex
 from errands.model.verdict import Reason
 
 
@@ -17,7 +18,7 @@ def harm_of(words: tuple[str, ...]) -> Reason | None:
         words = words[:1] + words[2:]  # where terraform works, in front of what it does
     for length in (2, 1):
         for harm in HARMS.get(" ".join(words[:length]), ()) if len(words) >= length else ():
-            rest = words[length:]
+            rest = _kept(words[0], words[length:])
             if not harm.when or any(_has(rest, option) for option in harm.when.split()):
                 named = _operands(rest)
                 if words[0] == "tee" and named and set(named) <= set(STREAMS):
@@ -32,6 +33,19 @@ def harm_of(words: tuple[str, ...]) -> Reason | None:
     return None
 
 
+def _kept(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words without what makes curl write to a stream that is open anyway: `-so /dev/null`."""
+    if name != "curl":
+        return words
+    found: list[str] = []
+    for word in words:
+        if word in STREAMS and found and (told := _OUTPUT.fullmatch(found[-1])):
+            found[-1:] = [told[1]] if told[1] not in (None, "-") else []
+        elif not _JOINED_OUTPUT.fullmatch(word):
+            found.append(word)
+    return tuple(found)
+
+
 def shortened(words: list[str], *, longest: int = 80) -> str:
     """Join words for a sentence that a person reads."""
     text = " ".join(words)
@@ -39,6 +53,10 @@ def shortened(words: list[str], *, longest: int = 80) -> str:
 
 
 def _has(words: tuple[str, ...], option: str) -> bool:
+    if option == "()":
+        return not _operands(words)
+    if option.startswith("-") and "--" in words:
+        words = words[: words.index("--")]
     if option.startswith("--") or not option.startswith("-") or len(option) > 2:
         return any(word == option or word.startswith(option + "=") for word in words)
     return any(word[:1] == "-" and word[:2] != "--" and option[1] in word[1:] for word in words)
@@ -60,6 +78,8 @@ _LOOKS_INTO_PROCESSES = does(
     "ports that are listened on, and `ps -ef` what runs",
     "process",
 )
+_OUTPUT = regex(r"(-[A-Za-z#]*)o|--output")
+_JOINED_OUTPUT = regex(rf"(?:-o|--output=)(?:{'|'.join(STREAMS)})")
 FILES = {
     **each(
         "rm grm",
@@ -106,7 +126,7 @@ FILES = {
     **each("zip 7z 7za rar ar cpio", does("writes or extracts an archive: {}", "write")),
     **each("compress lzma zstd", does("replaces {} with a compressed file", "write", "yes")),
     **each("rename prename", does("renames files: {}", "write", "no")),
-    **each("less more most", does("shows {} in a pager, which waits for a person", "program")),
+    **each("less more most", does("shows {} in a pager, which waits for a person at a terminal", "program")),
     **each("ldd", does("may run {} to see which libraries it loads", "script")),
     **each("history fc", does("shows or changes the history of commands", "secret")),
     **each("env", does("shows the environment, where secrets may be kept", "secret")),
@@ -264,6 +284,10 @@ LANGUAGES = {
         "export declare typeset local readonly unset set alias unalias shopt enable read mapfile readarray "
         "let complete compgen bind hash getopts",
         does("changes the shell for what follows: {}", "shell", nothing="its variables"),
+    ),
+    **each(
+        "claude codex gemini opencode aider cursor-agent",
+        does("starts another agent, which needs the network: {}", "program", nothing="without a task"),
     ),
     **each("xargs parallel watch entr", does("runs other commands: {}", "program")),
 }
