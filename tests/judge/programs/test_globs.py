@@ -62,6 +62,7 @@ def test_a_pattern_that_begins_like_a_name_is_read_behind_walls(line: str) -> No
         "cat credentials/report-*.json",
         "cat /etc/sha*",
         "cat kube*",
+        "cat firebase-admin*.json",
         "cat wallet*.json",
         "cat recovery-*.txt",
         "cat .netr*",

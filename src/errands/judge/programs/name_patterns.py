@@ -37,10 +37,10 @@ _SAMPLES = tuple(
 )
 # A pattern that begins with three letters of a name, and whose ending is plain.
 _FIXED = regex(r"[\w-][\w.-]{2,}(?:[*?]|\[[\w-]+\])[\w*?\[\]-]*(?:\.\w+)*$")
-# Names of secrets, and of directories where they are kept, without wildcards.
-_whole_names = frozenset(
-    part.replace("*", "")
-    for part in (*NAMES, *TELLING, *SETTINGS, *(part for place in ANYWHERE for part in place.split("/")))
+# Names of secrets without wildcards, and those of the directories where they are kept.
+_secret_names = frozenset(name.replace("*", "") for name in (*NAMES, *TELLING))
+_whole_names = _secret_names.union(
+    part.replace("*", "") for place in (*ANYWHERE, *SETTINGS) for part in place.split("/")
 )
 _LETTERS = regex(r"[a-z\d]{3}")
 _WRITTEN = regex(r"[\w.*?+@-]+")  # without sets and braces
@@ -82,6 +82,7 @@ def begins_like_a_name(pattern: str) -> bool:
         and not _says_secret(name.casefold())
         and not says_secret(name)
         and not any(may_match(name.casefold(), each) for each in _anchored if each[0] not in "*?")
+        and not any(may_match_plain(each, name.casefold()) for each in _secret_names)
     )
 
 
