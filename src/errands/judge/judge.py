@@ -212,8 +212,8 @@ class _Case:
         self._judge_around(step, workspace, shell=shell)
         self._coverage.add_input(step, source, workspace)
         words = step.words[1:] if shell and source is None and is_word(step.words[:1], "!") else step.words
-        if any(each.operator == "<" for each in step.redirections):
-            source = None  # it reads that file instead of the pipe
+        if any(each.operator[0] == "<" or each.descriptor == "0" for each in step.redirections):
+            source = None  # it reads that instead of the pipe
         if words:
             self._judge_words(words, workspace, shell=shell, source=source, depth=depth)
         elif step.assignments:

@@ -32,7 +32,7 @@ BREAKAGES = [
     Breakage(
         "A2",
         "all settings of a folder are shown, those with secrets too",
-        file="judge/programs/places.py",
+        file="judge/programs/name_patterns.py",
         old="if _TELLING_ENDING.match(name) or (",
         new="if False and (",
         test="judge/test_secret_effects.py::test_a_line_that_shows_a_secret_is_not_auto",
@@ -57,8 +57,8 @@ BREAKAGES = [
         "A2",
         "a command may write to any file by a redirection",
         file="judge/judge.py",
-        old='            self._ask(f"writes to {text}", "redirection", contained=is_inside)\n',
-        new="            pass\n",
+        old='self._ask(f"writes to {text}", "redirection", ',
+        new="(lambda **_: None)(",
         test="judge/test_judge.py::test_what_is_not_proved_is_not_harmless",
     ),
     Breakage(
