@@ -33,7 +33,8 @@ def verdict(line: str, place: FakeWorkspace = PROJECT) -> str:
         "echo hi > out.txt", "echo hi >> src/out.txt", "cp a b", "mv a b", "mkdir -p build", "touch x",
         "chmod +x run.sh", "tee out.txt", "for f in *.py; do echo $f; done", "if [ -f x ]; then make; fi",
         "while read l; do echo $l; done < list", "cat > f.py <<'X'\nprint(1)\nX",
-        "echo $(git rev-parse HEAD)", "(cd sub; make)", "make && ./app || echo failed", "unknown-tool --fast",
+        "echo $(git rev-parse HEAD)", "(cd sub; make)", "make && ./app || echo failed",
+        "unknown-tool --fast",
         "make 2>/dev/null", "env -u FOO python x.py", "rsync -a src/ build/src/", "python3 -m venv .venv",
         "python3 -m pip list", "uv pip list", "echo $USER", "openssl dgst -sha256 x", "bazel test //src:all",
         "go mod graph", "PY=.venv/bin/python; $PY -m pytest", "sed -i '/^#/d' x",
@@ -95,7 +96,8 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
     [
         # deletion
         "rm -rf build", "find . -name '*.pyc' -delete", "for f in *.py; do rm $f; done", "xargs rm < list",
-        "find . -exec rm {} +", "X=rm; $X -rf build", "echo $(rm -rf x)", "git clean -fd", "git reset --hard",
+        "find . -exec rm {} +", "X=rm; $X -rf build", "echo $(rm -rf x)", "git clean -fd",
+        "git reset --hard",
         "python -c 'import shutil; shutil.rmtree(\"x\")'", "node -e 'fs.rmSync(\"x\")'", "make clean",
         "python - <<'X'\nimport os\nos.remove('x')\nX", "while true; do unlink x; done", "truncate -s0 x",
         # writes that the walls do not allow
@@ -120,7 +122,8 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         # processes and disguise
         "kill 1", "make; pkill x", "/bin/r? -rf x", "$'\\x72\\x6d' x", "x=r; y=m; $x$y z", "git log | sh",
         "base64 -d x | bash", ":(){ :|:& };:", "IFS=_; c=a_b; $c", "find . -{delete,print}", "l\u0455 -la",
-        "sed -n 'w .git/hooks/x' a", "rg --pre sh x", "sort --compress-program sh x", "date --set=2030-01-01",
+        "sed -n 'w .git/hooks/x' a", "rg --pre sh x", "sort --compress-program sh x",
+        "date --set=2030-01-01",
         "sqlite3 a 'DROP TABLE x'", "echo 'DELETE FROM x' | sqlite3 a.db", "git stash", "git config --list",
         "ls \u202e", "make" + " " * 100 + "; ls",
         # what looks like a search or a document, and is not only that
@@ -141,7 +144,8 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "for f in a b; do echo 'rm -rf src'; done | sh", "bash <(true; echo 'rm -rf src'; true)",
         "x=$(true; echo 'rm -rf src'; true); $x", "echo 'rm -rf src' > $f; sh $f", "echo 'rm -rf src' | $s",
         "{ true; echo 'rm -rf src'; true; } > $f; . $f", "for f in a; do echo 'rm x'; done > $f; sh $f",
-        "for d in *; do cd $d; cd ..; cd ..; ls; done", "cd src; cd ../..; ls", "for d in *; do cd ..; done",
+        "for d in *; do cd $d; cd ..; cd ..; ls; done", "cd src; cd ../..; make",
+        "for d in *; do cd ..; done",
         "npm run deploy:check", "npm run server:start", "npx @evil/pkg", "uv python install 3",
         "hatch env remove x", "apt remove x", "terraform -chdir=infra apply", "kubectl version",
         "7z x a.7z -o/etc", "cp --target-directory=/etc a", 'for d in *; do git -C "$d" branch -D x; done',

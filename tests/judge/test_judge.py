@@ -75,8 +75,8 @@ def test_what_is_proved_harmless_runs_at_once(line: str) -> None:
         "find . -name '.env*' -exec cat {} +", "find . -name '*env' -exec cat {} +",
         "find . -type f -exec cat {} +", "find ~ -name config -exec cat {} +",
         "find / -name x -exec cat {} +", "ls | xargs rm", "ls | xargs cat",
-        "find . -print0 | xargs -0 cat", "cd /tmp && ls", "cd .. && ls", "cd && ls", "cd - && ls",
-        "cd ~ && ls", "cd -P src && ls", "cd a b", "cd src/*", "cd src && git status", "cd src; git log",
+        "find . -print0 | xargs -0 cat", "cd /tmp && make", "cd .. && ./ls", "cd && ls", "cd - && ls",
+        "cd ~ && cat *", "cd -P src && ls", "cd a b", "cd src/*", "cd src && git status", "cd src; git log",
         "cd vendor/evil && git status", "cd src | ls", "sudo ls", "eval ls", "exec ls", "command rm x",
         "xargs", "trap ls EXIT", "source x", ". x", "alias ls=rm", "export PATH=/x; ls", "ls\x00",
         "ls\r\nrm x", "ls \u202e", "ls\u00a0-l", "echo \u200bx", "echo '\u2066'", "ls"+" "*100+"; pwd",
@@ -116,10 +116,11 @@ def test_a_directory_that_may_or_may_not_have_been_entered_counts_both_ways() ->
     assert verdict("true || cd src && cat x", place=place) == "ask"
 
 
-def test_a_link_out_of_the_project_is_not_entered() -> None:
+def test_nothing_but_reading_is_done_behind_a_link_out_of_the_project() -> None:
     place = replace(CLEAN, links={"/project/out": "/etc"})
 
-    assert "leaves the project" in texts("cd out && ls", place=place)
+    assert "leaves the project" in texts("cd out && make", place=place)
+    assert texts("cd out && ls", place=place) == ""
 
 
 def test_words_are_judged_without_a_shell() -> None:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 class Findings:
     """Reasons to ask, and which of them need more than the walls of a sandbox allow."""
 
-    __slots__ = ("_causes", "_reasons")
+    __slots__ = ("_beside", "_causes", "_reasons")
 
     def __init__(self) -> None:
         self._reasons: dict[Reason, None] = {}
         self._causes: dict[Reason, None] = {}
+        self._beside: dict[Reason, None] = {}  # no reason to ask alone
 
     @property
     def are_any(self) -> bool:
@@ -27,16 +28,27 @@ class Findings:
 
     @property
     def need_more(self) -> bool:
-        """Whether something needs more than walls allow."""
+        """Whether a reason of its own needs more than walls allow."""
         return bool(self._causes)
+
+    @property
+    def are_beyond_walls(self) -> bool:
+        """Whether walls are not enough, if there is any reason to ask."""
+        return bool(self._causes or self._beside)
 
     def reasons(self) -> tuple[Reason, ...]:
         """Return all reasons: what needs more than walls allow, then what only needs walls."""
-        return tuple(self._causes | self._reasons)
+        return tuple(self._causes | self._beside | self._reasons) if self.are_any else ()
 
-    def ask(self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False) -> None:
-        """Note a reason to ask, unless walls are enough (`contained`)."""
-        self.add((Reason(text=text, kind=kind, undo=undo),), contained=contained)
+    def ask(
+        self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False, alone: bool = True
+    ) -> None:
+        """Note a reason to ask: not if walls are enough (`contained`), or it only counts beside others."""
+        reason = Reason(text=text, kind=kind, undo=undo)
+        if alone:
+            self.add((reason,), contained=contained)
+        else:
+            self._beside[reason] = None
 
     def add(self, reasons: Iterable[Reason], *, contained: bool = False) -> None:
         """Note reasons to ask, unless walls are enough."""

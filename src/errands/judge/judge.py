@@ -12,7 +12,7 @@ from errands.judge.coverage import Coverage
 from errands.judge.findings import Findings
 from errands.judge.moves import distinct, entered, goes_nowhere, leaves_project, staying, without_returns
 from errands.judge.private import spared
-from errands.judge.programs import reasons_for, reasons_for_pipe, reasons_for_reading
+from errands.judge.programs import is_secret, reasons_for, reasons_for_pipe, reasons_for_reading
 from errands.judge.programs.testing import is_tester, runs_tests
 from errands.judge.rules import NO_RULES
 from errands.judge.scale import TOO_HEAVY, Scale
@@ -86,8 +86,12 @@ class _Case:
 
     def judgement(self) -> Judgement:
         verdict: Verdict = "auto"
+        if self._found.are_any and not self._found.need_more:
+            from errands.judge.containment import excess_of_harmless
+
+            self._found.need(excess_of_harmless(self._judged))  # a harmless part may read what is not inside
         if self._found.are_any:
-            verdict = "deny" if self._denied else "ask" if self._is_beyond_walls() else "contained"
+            verdict = "deny" if self._denied else "ask" if self._found.are_beyond_walls else "contained"
         return Judgement(
             verdict=verdict,
             reasons=self._found.reasons(),
@@ -102,14 +106,6 @@ class _Case:
         from errands.judge.programs.outward import changes_outside
 
         return self._is_outward or any(changes_outside(texts, place) for texts, place in self._judged)
-
-    def _is_beyond_walls(self) -> bool:
-        """Return whether a part needs more than walls allow; a harmless part may read what is not inside."""
-        if not self._found.need_more:
-            from errands.judge.containment import excess_of_harmless
-
-            self._found.need(excess_of_harmless(self._judged))
-        return self._found.need_more
 
     def judge_variable(self, name: str, value: str) -> None:
         if not is_harmless(name, value):
@@ -200,9 +196,11 @@ class _Case:
             self._ask("changes the directory in a way that is not analysed", "directory", contained=True)
             self._coverage.add_unknown_directory()
             return workspace
+        place = posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace)))
         if leaves_project(step, workspace):
-            self._ask(f"leaves the project: cd {words[0].text}", "directory")
-        return workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace))))
+            said = f"leaves the project: cd {words[0].text}"
+            self._ask(said, "directory", alone=is_secret(place, workspace))
+        return workspace.at(place)
 
     # Steps
 
@@ -307,7 +305,7 @@ class _Case:
             )
         elif outside and is_tester(name):
             self._ask("runs code outside the project", "script")
-        allowed = self._rules.allowing(words)
+        allowed = None if outside else self._rules.allowing(words)  # which is meant for the project
         self._does_more |= bool(allowed) or runs_tests(texts)
         if allowed and ("/" not in name or not moved):
             if name == "git":
