@@ -43,8 +43,8 @@ pytestmark = pytest.mark.spec("A1", "A12")
         ("sudo ls", "runs a command with other privileges: ls"),
         (
             "lsof -nP -i :3000",
-            "looks into other processes, which walls would hide from it; started without asking, `ss -tln` "
-            "shows the ports that are listened on, and `ps -ef` what runs",
+            "looks into other processes, which walls would hide from it; `ss -tln` shows listening ports at "
+            "once, and `ps -ef` what runs",
         ),
         ("fuser -k 3000/tcp", "sends a signal to every process that uses 3000/tcp"),
         ("git checkout -b x", "creates a branch and switches to it: x"),
