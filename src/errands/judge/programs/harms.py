@@ -74,8 +74,8 @@ def _operands(words: tuple[str, ...]) -> list[str]:
 
 # Behind walls it finds nothing, and an agent would take a port for free, or a file for unused.
 _LOOKS_INTO_PROCESSES = does(
-    "looks into other processes, which walls would hide from it; `ss -tln` shows listening ports at once, and "
-    "`ps -ef` what runs",
+    "looks into other processes, which walls would hide from it; `ss -tln` shows listening ports at once, "
+    "and `ps -ef` what runs",
     "process",
 )
 _OUTPUT = regex(r"(-[A-Za-z#]*)o|--output")
