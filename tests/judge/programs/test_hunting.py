@@ -52,8 +52,8 @@ def test_a_word_that_is_a_part_of_a_key_is_not_one(pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     r"""
-    AKIA akia AKI ASIA A[KS]IA AK.A A.IA AKIA.* .*AKIA \bAKIA ^AKIA (AKIA) AKIA|app app|AKIA app|ghp (git|glpat)
-    app.x|glpat name|eyJ value\\|xapp (app|ghp_)
+    AKIA akia AKI ASIA A[KS]IA AK.A A.IA AKIA.* .*AKIA \bAKIA ^AKIA (AKIA) AKIA|app app|AKIA app|ghp
+    (git|glpat) app.x|glpat name|eyJ value\\|xapp (app|ghp_)
     ghp ghp_ gho_ github_pat github_pat_ github_pat_.* ^github_p github_[a-z]*_[A-Z0-9]+ github_.{20} glpat
     glpat- xox xoxb xox[bp] xapp xapp- xapp-1 xapp-[0-9] xapp\w* .*xapp hooks.slack hooks\.slack\.com/services
     eyJ eyJh eyJhbGci AIza AIzaS MIIE MIIEpAI whsec whsec_ shpat shpat_ GOCSPX tskey tskey- hvs ntn_ sk-ant
