@@ -115,7 +115,7 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "npm config set registry http://x", "npx cowsay hi", "pytest --pastebin=all", "pytest --pdb",
         # secrets and privileges
         "cat ~/.ssh/id_rsa && make", "while read l; do echo $l; done < .env", "python show.py .env",
-        "cat $HOME/.netrc | python x.py", "sudo make", "env", "for x in 1; do sudo make; done",
+        "cat $HOME/.netrc | python x.py", "sudo make", "for x in 1; do sudo make; done",
         # places that are not there
         "cd /etc && make", "tail /var/log/syslog | python sum.py", "python ../other/run.py",
         "make -C /srv/app",
@@ -149,7 +149,7 @@ def test_the_projects_own_work_is_contained(line: str) -> None:
         "npm run deploy:check", "npm run server:start", "npx @evil/pkg", "uv python install 3",
         "hatch env remove x", "apt remove x", "terraform -chdir=infra apply", "kubectl version",
         "7z x a.7z -o/etc", "cp --target-directory=/etc a", 'for d in *; do git -C "$d" branch -D x; done',
-        "/usr/bin/env", "/usr/bin/env rm -rf src", "git remote show origin",
+        "/usr/bin/env rm -rf src", "git remote show origin",
         "python -c 'os.system(\"git fetch\")'",
         "python -c '__import__(\"socket\").create_connection(1)'", "node -e 'await fetch(u)'",
         "python -c 'import requests as r; r.get(\"https://a.example\")'",

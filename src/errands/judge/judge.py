@@ -20,7 +20,7 @@ from errands.judge.shell.grammar import LONGEST, UNREADABLE, WIDEST_GAP, Redirec
 from errands.judge.shell.payload import without_chosen, without_pattern
 from errands.judge.shell.scripts import BUILTINS, SHELLS
 from errands.judge.shell.tokens import STREAMS, hidden_character
-from errands.judge.shell.variables import is_harmless
+from errands.judge.shell.variables import is_harmless, prints_variables, shows_variables
 from errands.judge.shell.wrappers import follow
 from errands.judge.words import expanded, is_anchored, is_too_nested, is_word, program_in, texts_of
 from errands.judge.workspace import is_within
@@ -56,10 +56,10 @@ def judge(
 ) -> Judgement:
     """Judge everything a task would run: its commands in order, its hooks, the variables it adds."""
 
-    def judged(commands: Iterable[Command]) -> Judgement:
+    def judged(commands: Sequence[Command]) -> Judgement:
         case = _Case(workspace, rules)
         for name, value in (env or {}).items():
-            case.judge_variable(name, value)
+            case.judge_variable(name, value, printed=any(map(prints_variables, commands)))
         for command in commands:
             case.judge_command(command)
         return case.judgement()
@@ -107,11 +107,13 @@ class _Case:
 
         return self._is_outward or any(changes_outside(texts, place) for texts, place in self._judged)
 
-    def judge_variable(self, name: str, value: str) -> None:
+    def judge_variable(self, name: str, value: str, *, printed: bool = False) -> None:
         if not is_harmless(name, value):
             said = f"sets the variable {name}, which is not on the list of harmless ones"
             self._ask(said, "variable", contained=True)
             self._look_at(value, self._start)
+            if printed:
+                self._ask(f"may print {name}, which the task adds, so that a sandbox has it", "secret")
 
     def judge_command(self, command: Command) -> None:
         hidden = hidden_character(command if isinstance(command, str) else "\n".join(command))
@@ -145,8 +147,8 @@ class _Case:
             self._ask(f"the line {doubt}", "shell", contained=contained)
         if line.doubts:
             self._coverage.add_line(line.steps, workspace)
-            if (back := without_returns(source)) != source:
-                source, line = back, parse(back)
+            if (plain := without_returns(source)) != source:
+                source, line = plain, parse(plain)
             workspace = entered(source, workspace)
             self._look_at(source, workspace)
             for step in line.steps:
@@ -281,7 +283,7 @@ class _Case:
         self._trust(name.text, workspace, shell=shell)
         if followed.doubt:
             self._ask(followed.doubt, followed.kind, contained=followed.kind != "input")
-            for each in (words, *(step.words for step in followed.steps)):
+            for each in () if shows_variables(words) else (words, *(step.words for step in followed.steps)):
                 self._name_harm(each, workspace)
         for step in () if followed.doubt else followed.steps:
             self._judge_step(step, workspace, shell="", depth=depth + 1)
@@ -322,7 +324,7 @@ class _Case:
 
             if not reasons and runs_tests(texts):
                 self._ask("runs tests of the project, which are code", "test", contained=True)
-            self._found.need(excess_of(texts, reasons, workspace))
+            self._found.need(None if shows_variables(words) else excess_of(texts, reasons, workspace))
         for word in () if reasons else words[1:]:
             if word.pattern and not is_anchored(word.text):
                 self._ask(f"has a pattern that may become an option: {word.text}", "glob", contained=True)
@@ -387,8 +389,7 @@ class _Case:
         if followed is None or followed.itself:
             about = reasons_for(texts, workspace) if self._scale.takes(texts) else TOO_HEAVY
             self._found.add(each for each in about if each.kind == "secret")
-            told = (each for each in about if each.undo == "no" or is_outward)
-            self._found.add(told, contained=True)
+            self._found.add((each for each in about if each.undo == "no" or is_outward), contained=True)
         if followed:
             for step in followed.steps:
                 self._name_harm(step.words, workspace)

@@ -12,13 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SECRET = ("KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "COOKIE", "PRIVATE")
+_SECRET = ("KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE", "WEBHOOK")
 # They lead to sockets and services that are absent inside, or to a network.
 _AWAY = frozenset(
     """SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR
     DOCKER_HOST KUBECONFIG DATABASE_URL PGPASSFILE NETRC""".split()
 )
-_PASSWORD = regex(r"://[^/\s@:]*:[^/\s@]+@")  # in an address
+_PASSWORD = regex(r"://[^/\s@:]*:[^/\s@]+@|https?://[^/\s@]+@")  # in an address, or a token instead of a name
+_LABELLED = regex(r"(?i)-----BEGIN|\bpass(?:word|wd|phrase)?=[^\s;&]")
 _AWAY_BEGIN = ("DBUS_", "ERRANDS_", "AWS_", "AZURE_", "GOOGLE_APPLICATION_")
 
 
@@ -37,7 +38,7 @@ def inner_variables(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_left_out(name: str, value: str) -> bool:
-    from errands.model.text.secrets import is_credential
+    from errands.model.text.secrets import SHAPES, WORDS, is_credential
 
     return (
         name in _AWAY
@@ -46,4 +47,7 @@ def _is_left_out(name: str, value: str) -> bool:
         or any(word in name for word in _SECRET)
         or is_credential(name, value)
         or _PASSWORD.search(value) is not None
+        or _LABELLED.search(value) is not None
+        # Only of the shapes that begin like something in it: masking each value would take 4 ms.
+        or any(start in value and regex(shape).search(value) for _, start, shape in (*SHAPES, *WORDS))
     )

@@ -6,9 +6,13 @@ listed, so they run without those that would make them load or start something e
 
 from __future__ import annotations
 
+from errands.model.text.regex import regex
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from errands.judge.shell.grammar import Word
 
 # May be set in front of a command or added to a task: the name, and a pattern for its value.
 _WORD = r"[A-Za-z0-9_.@-]*"
@@ -25,6 +29,12 @@ _HARMLESS = {
     "TZ": r"(?!:?/)(?!.*\.\.)[A-Za-z0-9_+,./:-]*",  # no file but those of the system's zones
 }
 
+_ENDING_EACH = frozenset(("-0", "--null"))
+# In a line with this, what `--env` adds may be printed; another program behind `env` is no harm.
+_PRINTING = regex(
+    r"""(?x)\bprintenv\b | (?<![\w.$-])(?<!venv\ )env
+    (?:\s+(?:-\w+|--[\w=-]+|-u\s+\w+|\w+=\S*))*\s*(?:$|[\n|;&<>)\"'`}]|\d>)"""
+)
 # Removed before a command that was judged harmless: loaders, start-up files, pagers, plug-ins, options.
 _REMOVED = frozenset(
     """BASH_ENV ENV SHELLOPTS BASHOPTS BASH_LOADABLES_PATH BASH_XTRACEFD PS4 PROMPT_COMMAND CDPATH
@@ -125,6 +135,17 @@ def _is_inherited(name: str, value: str, own_home: str) -> bool:
 def _is_inside(path: str, directory: str) -> bool:
     is_below = path == directory or path.startswith(directory.rstrip("/") + "/")
     return bool(directory) and is_below and ".." not in path.split("/")
+
+
+def prints_variables(command: str | Sequence[str]) -> bool:
+    """Return whether a command may print all variables, or any that its words name."""
+    return _PRINTING.search(command if isinstance(command, str) else "\n".join(command)) is not None
+
+
+def shows_variables(words: Sequence[Word]) -> bool:
+    """Return whether a command does nothing but print variables; a sandbox has none with a secret."""
+    name, rest = words[0].text.rpartition("/")[2], [word.text for word in words[1:]]
+    return (name == "env" and _ENDING_EACH.issuperset(rest)) or name == "printenv"
 
 
 def is_harmless(name: str, value: str) -> bool:
