@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from tests.frontends.cli.person import Person
@@ -28,7 +29,7 @@ def test_what_only_the_whole_question_shows_is_asked_about_once_more_below_it(
     waiting = person.types("propose", "-q", "--cwd", str(precious), line).out.strip()
 
     child = terminal.types("approve", "--wait", waiting)
-    child.expect_exact(QUESTION)
+    assert child.expect_exact([QUESTION, pexpect.EOF]) == 0, child.before
     before = plain(str(child.before))
     assert "because" in before
     assert SECRET not in line or SECRET in before

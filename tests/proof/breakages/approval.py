@@ -70,6 +70,15 @@ BREAKAGES = [
         test="judge/programs/test_lines.py::test_a_person_is_asked_about_every_other_line",
     ),
     Breakage(
+        "A4",
+        "a yes to a command that hides what it does counts before it was shown",
+        file="frontends/cli/verbs/approve.py",
+        old="is_shown = person and hides(before)",
+        new="is_shown = False",
+        test="frontends/cli/test_hidden_commands.py"
+        "::test_what_only_the_whole_question_shows_is_asked_about_once_more_below_it",
+    ),
+    Breakage(
         "A2",
         "what needs a network or deletes starts in a sandbox, too",
         file="judge/containment.py",

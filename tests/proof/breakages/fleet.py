@@ -25,6 +25,14 @@ BREAKAGES = [
     ),
     Breakage(
         "X12",
+        "why a task waits for a host is not noted",
+        file="engine/fleet/outlook.py",
+        old="            write(self._engine.home.outlook, reasons)\n",
+        new="",
+        test="engine/fleet/test_outlook.py::test_what_shows_a_task_says_why_it_waits",
+    ),
+    Breakage(
+        "X12",
         "an answer at home counts for whatever the host would run now",
         file="engine/fleet/placed_run.py",
         old='"consent": "none" if placement.digest else _consent(task.approved_by),',
