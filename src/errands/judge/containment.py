@@ -91,21 +91,21 @@ _SUBSTITUTED = re.compile(r"[`(<]")
 
 
 def excess_of(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Workspace) -> Reason | None:
-    """Return what in a command needs more than a sandbox allows: one of its reasons to ask, or another.
+    """Return what in a command needs more than a sandbox allows; None if walls are enough.
 
-    None if walls are enough.
+    It is one of the reasons to ask about it, or another.
     """
     name = posixpath.basename(words[0])
     if len(words) == 2 and words[1] in ("--version", "--help"):
         return None
     if name == "git" and _shows_repository(words, workspace):
-        return _of(place_of_words(words, workspace))
+        return _reason(place_of_words(words, workspace))
     reasons = tuple(reasons)
     if reasons and all(each.kind == "settings" for each in reasons):
         # Everything but what its files are called is harmless.
-        return _of(place_of_words(words, workspace))
+        return _reason(place_of_words(words, workspace))
     if words[-1] == "--help" and len(words) <= 4 and _HELPING.issuperset(each.kind for each in reasons):
-        return _of(place_of_words(words, workspace))
+        return _reason(place_of_words(words, workspace))
     for reason in reasons:
         if reason.kind in _BEYOND or (reason.kind == "write" and not _writes_inside(name, words, workspace)):
             return reason
@@ -117,11 +117,16 @@ def excess_of(words: tuple[str, ...], reasons: Iterable[Reason], workspace: Work
             return reason
     if reasons and (FAMILIES.get(name) == "system" or (name in ALWAYS and harm_of(words))):
         return reasons[0]
-    return _of(_need(name, words, workspace) or _told(name, words, workspace))
+    return _reason(_need(name, words, workspace) or _told(name, words, workspace))
 
 
-def _of(text: str, kind: str = "walls") -> Reason | None:
+def _reason(text: str, kind: str = "walls") -> Reason | None:
     return Reason(text=text, kind=kind) if text else None
+
+
+def _first(texts: Iterable[str]) -> str:
+    """Return the first text that is not empty; "" if all are."""
+    return next(filter(None, texts), "")
 
 
 def _need(name: str, words: tuple[str, ...], workspace: Workspace) -> str:
@@ -143,22 +148,16 @@ def _need(name: str, words: tuple[str, ...], workspace: Workspace) -> str:
 def _told(name: str, words: tuple[str, ...], workspace: Workspace) -> str:
     """Return what the words of a command say that a sandbox does not allow."""
     told = without_pattern(words)[1:]
-    if said := next(filter(None, map(danger_in, _code(name, words))), ""):
+    if said := _first(map(danger_in, _code(name, words))):
         return said
     if name not in PATTERNED and (said := next(filter(None, map(command_in, told)), "")):
         return said
     if hidden := next((word for word in words if _becomes_option(word)), ""):
         return f"has a pattern that becomes an option: {hidden}"
-    return place_of_words(words, workspace) or next(
-        filter(
-            None,
-            (
-                place_in_text(without_signs(name, word), workspace)
-                for word in without_tests((name, *told))[1:]
-                if has_several(word) and (name not in SAYING or _SUBSTITUTED.search(word))
-            ),
-        ),
-        "",
+    return place_of_words(words, workspace) or _first(
+        place_in_text(without_signs(name, word), workspace)
+        for word in without_tests((name, *told))[1:]
+        if has_several(word) and (name not in SAYING or _SUBSTITUTED.search(word))
     )
 
 
@@ -179,11 +178,11 @@ def _code(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def excess_of_harmless(commands: Iterable[tuple[tuple[str, ...], Workspace]]) -> Reason | None:
-    """Return what commands, each with its place, need that is not inside although each is harmless."""
+    """Return what harmless commands, each with its place, need that a sandbox does not show or allow."""
     commands = tuple(commands)
-    return _of(
+    return _reason(
         change_of_data(word for texts, _ in commands for word in texts)
-        or next(filter(None, (place_of_words(texts, place) for texts, place in commands)), "")
+        or _first(place_of_words(texts, place) for texts, place in commands)
     )
 
 
@@ -193,16 +192,16 @@ def excess_of_text(text: str, workspace: Workspace) -> Reason | None:
         return None
     text = without_payload(text)
     if len(text) > LONGEST:
-        return _of(f"is longer than {LONGEST:,} characters", "size")
+        return _reason(f"is longer than {LONGEST:,} characters", "size")
     if said := danger_in(text):
-        return _of(said)
+        return _reason(said)
     if said := disguise_in(text):
-        return _of(said, "hidden")
+        return _reason(said, "hidden")
     for target in _TARGET.findall(text):
         if said := objection_to_writing(target, workspace):
-            return _of(said)
+            return _reason(said)
     pieces = pieces_of(text)
-    return _of(
+    return _reason(
         change_of_data(pieces) or place_in_text(text, workspace) or _puts_together(text, pieces, workspace)
     )
 

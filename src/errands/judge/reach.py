@@ -1,6 +1,6 @@
 """Reach: whether words and texts name a place that a sandbox does not show, or a secret.
 
-The answers are sentences for a person; "" means that nothing is named that is not inside.
+The answers are reasons for a person to read; "" means that there is no such name.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ _BEFORE = re.compile(r"\$(?:\w+|\{\w+\}?)/(?=.)")
 # Read-only inside, or private to the sandbox.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/sys")
 _EMPTY = ("/tmp", "/var/tmp", "/run")
-_DEVICES = frozenset(
-    """/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/stdin /dev/stdout
-    /dev/stderr""".split()
-)
+_OPEN = frozenset((*STREAMS, "/dev/stdin"))  # what every program has anyway
+_DEVICES = _OPEN | frozenset("/dev/zero /dev/full /dev/random /dev/urandom /dev/tty".split())
 # Places that most machines have; inside a longer text, anything else with a slash is rather a pattern.
 _PLACES = re.compile(
     r"(?:/private)?/(?:tmp|var|home|root|srv|mnt|media|boot|run|dev|etc|Users|Volumes|workspace|data)(?:/|$)"
@@ -41,7 +39,7 @@ _TOOLS = re.compile(rf"(?:~|\$HOME|\$\{{HOME\}})/(?:{'|'.join(map(re.escape, TOO
 _SEPARATORS = re.compile(r"""[\s;&|<>()'"`,]+""")
 _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _ADDRESSES = ("http://", "https://", "ftp://", "ssh://")
-# Without a host it is only compared: `startswith('https://')`.
+# An address without a host is only compared: `startswith('https://')`.
 _ADDRESS = re.compile(r"[\w+.-]*://[^\s'\"),;|\]}][^\s'\"]*")
 # Code asks for a variable, and a sandbox has none with a secret.
 _VARIABLE = re.compile(
@@ -62,11 +60,11 @@ _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
 _AT_HOME = re.compile(r"\b(?:cp|mv|ln|tee|cd|ls|cat|install|rsync)\b[^;&|\n]*\s(~[a-z_][\w-]*)(?=[\s;&|)]|$)")
 # The first operand of these is a pattern or a program of their own, not a file.
 PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())
-# They only print their words.
-SAYING = frozenset("echo printf : true false".split())
-# What they are given instead, and what `git log` looks for in changes.
+# Options that give it instead, and those with what `git log` looks for in changes.
 _EXPRESSIONS = frozenset("-e --expression --regexp".split())
 _PICKING = frozenset(("-S", "-G"))
+# They only print their words.
+SAYING = frozenset("echo printf : true false".split())
 # Their operands are labels such as //src:all, or paths in a document.
 _LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
 _SWITCH = re.compile(r"/[A-Za-z]+:")  # `/p:Name=value` is not a path
@@ -96,7 +94,7 @@ def place_of_words(words: tuple[str, ...], workspace: Workspace) -> str:
 
 
 def place_of_word(word: str, workspace: Workspace) -> str:
-    """Return what a word names that does not exist inside a sandbox, or that is a secret of the project."""
+    """Return what a word names that does not exist inside a sandbox, or is a secret of the project."""
     path = value_of(word)
     home = f"{workspace.home}/"
     if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
@@ -107,8 +105,7 @@ def place_of_word(word: str, workspace: Workspace) -> str:
         return _not_shown(path)
     if path.startswith("-"):
         return ""
-    secret = path not in (*STREAMS, "/dev/stdin") and is_secret(_as_pattern(path), workspace)
-    said = f"names {_short(path)}, which may hold secrets" if secret else ""
+    said = "" if path in _OPEN else _secret_in(path, workspace)
     if not path.startswith(("/", "..")) and "/../" not in path:
         return said
     real = workspace.real(path)
@@ -119,7 +116,7 @@ def place_of_word(word: str, workspace: Workspace) -> str:
 
 
 def place_in_text(text: str, workspace: Workspace) -> str:
-    """Return which place outside, or secret, a text of several words names, such as code."""
+    """Return which place outside, or secret, is named in a text of several words, such as code."""
     if "env" in text or "ENV" in text:
         text = _VARIABLE.sub(" ", text)
     if ".." in text:
@@ -134,28 +131,28 @@ def place_in_text(text: str, workspace: Workspace) -> str:
     for path in paths:
         if path[0] == "~" and "/" not in path:
             if into := _AT_HOME.search(text):
-                return f"names {_short(into[1])}, which a sandbox does not show"
+                return _not_shown(into[1])
             continue  # rather a number: `~5 s`, `line ~1897`
         named = path.startswith("../") or path == ".." or _PLACES.match(path) or "/../" in path
         if named and (said := place_of_word(path, workspace)):
             return said
         path = _BEFORE.sub("", path) or path
-        if path[0] not in "/$*" and is_secret(_as_pattern(path), workspace):
-            return f"names {_short(path)}, which may hold secrets"
+        if path[0] not in "/$*" and (said := _secret_in(path, workspace)):
+            return said
         if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
             return f"names {_short(path)}, which is read-only in a sandbox"
     return ""
 
 
 def objection_to_writing(target: str, workspace: Workspace) -> str:
-    """Return why a sandbox is not enough for writing to where an output is redirected in a text."""
+    """Return why a sandbox is not enough for writing to the target of a redirection in a text."""
     path = target.strip("'\"")
     if path in _DEVICES or path.isdigit() or path == "-" or "$" in path:
         return ""  # an expansion may be anything, and the walls hold
-    if not _HOMES.match(path) and writes_inside(path, workspace):
+    is_home = _HOMES.match(path) is not None
+    if not is_home and writes_inside(path, workspace):
         return ""
-    is_project = is_within(workspace.real(path), workspace.real(workspace.project))
-    if is_project and not _HOMES.match(path):
+    if not is_home and is_within(workspace.real(path), workspace.real(workspace.project)):
         return f"writes to {_short(path)}, which a sandbox may not change or which may hold secrets"
     return f"writes to {_short(path)}, which a sandbox does not keep"
 
@@ -186,8 +183,12 @@ def has_several(word: str) -> bool:
 
 
 def pieces_of(text: str) -> list[str]:
-    """Return the parts of a text between blanks, quotes and signs of a shell."""
+    """Split a text at blanks, quotes and the operators of a shell."""
     return _SEPARATORS.split(text)
+
+
+def _secret_in(path: str, workspace: Workspace) -> str:
+    return f"names {_short(path)}, which may hold secrets" if is_secret(_as_pattern(path), workspace) else ""
 
 
 def _not_shown(path: str) -> str:

@@ -12,12 +12,13 @@ WRITERS = frozenset(
     unzip zip 7z 7za ar gzip gunzip xz unxz bzip2 bunzip2 zstd ruff black isort autopep8 yapf prettier
     eslint gofmt rustfmt clang-format sqlite3 duckdb""".split()
 )
+_SERVERS = frozenset("uvicorn gunicorn hypercorn daphne serve http-server live-server nodemon".split())
 # Programs that need a network, a service or a person, whatever they are asked for.
-ALWAYS = frozenset(
+ALWAYS = _SERVERS | frozenset(
     """docker podman nerdctl docker-compose less more most ed ex vi vim nvim nano emacs pico code xdg-open
-    open uvicorn gunicorn hypercorn daphne twine ssh-agent tmux screen yes gio systemd-run brew ngrok
+    open twine ssh-agent tmux screen yes gio systemd-run brew ngrok
     ollama uvx pipx errands claude codex gemini opencode aider goose cursor-agent notify-send xclip xsel
-    wl-copy wl-paste pbcopy pbpaste nodemon serve http-server live-server tailscale cloudflared adb
+    wl-copy wl-paste pbcopy pbpaste tailscale cloudflared adb
     setpriv unshare nsenter runuser chroot wall secret-tool security pass at batch
     curlie grpcurl hurl wscat autossh sshpass sshfs ssh-copy-id ssh-keyscan lftp tftp smbclient rpcclient
     snmpwalk snmpget kdig delv dog fping hping3 arping masscan ngrep gnutls-cli msmtp swaks avahi-resolve
@@ -118,7 +119,6 @@ _SUBCOMMANDS = {
     "nuget": "push restore install",
 }  # fmt: skip
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
-_SERVERS = frozenset("uvicorn gunicorn hypercorn daphne serve http-server live-server nodemon".split())
 _SERVES = "starts a server, which does not end by itself"
 # What the other words of these tables say.
 _SAID = (
