@@ -1,4 +1,4 @@
-"""Findings: what speaks against starting a task at once, the causes of a question first."""
+"""Findings: what speaks against starting a task at once; what needs more than walls comes first."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Findings:
-    """Reasons to ask, and which of them need more than the walls of a sandbox allow."""
+    """Reasons to ask, kept apart by whether the walls of a sandbox would be enough."""
 
     __slots__ = ("_beside", "_causes", "_reasons")
 
     def __init__(self) -> None:
-        self._reasons: dict[Reason, None] = {}
-        self._causes: dict[Reason, None] = {}
-        self._beside: dict[Reason, None] = {}  # no reason to ask alone
+        self._reasons: dict[Reason, None] = {}  # walls are enough
+        self._causes: dict[Reason, None] = {}  # walls are not enough
+        self._beside: dict[Reason, None] = {}  # likewise, but alone it is no reason to ask
 
     @property
     def are_any(self) -> bool:
@@ -28,7 +28,7 @@ class Findings:
 
     @property
     def need_more(self) -> bool:
-        """Whether a reason of its own needs more than walls allow."""
+        """Whether anything needs more than walls allow, whatever else there is."""
         return bool(self._causes)
 
     @property
@@ -37,13 +37,13 @@ class Findings:
         return bool(self._causes or self._beside)
 
     def reasons(self) -> tuple[Reason, ...]:
-        """Return all reasons: what needs more than walls allow, then what only needs walls."""
+        """Return all reasons: first those that need more than walls allow."""
         return tuple(self._causes | self._beside | self._reasons) if self.are_any else ()
 
     def ask(
         self, text: str, kind: str, undo: Undo = "unknown", *, contained: bool = False, alone: bool = True
     ) -> None:
-        """Note a reason to ask: not if walls are enough (`contained`), or it only counts beside others."""
+        """Note a reason: `contained` if walls are enough, not `alone` if it only counts beside others."""
         reason = Reason(text=text, kind=kind, undo=undo)
         if alone:
             self.add((reason,), contained=contained)
@@ -51,7 +51,7 @@ class Findings:
             self._beside[reason] = None
 
     def add(self, reasons: Iterable[Reason], *, contained: bool = False) -> None:
-        """Note reasons to ask, unless walls are enough."""
+        """Note reasons to ask; `contained` if walls are enough."""
         (self._reasons if contained else self._causes).update(dict.fromkeys(reasons))
 
     def need(self, excess: Reason | None) -> None:

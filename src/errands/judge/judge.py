@@ -349,6 +349,7 @@ class _Case:
     # What is not analysed
 
     def _look_at(self, text: str, workspace: Workspace) -> None:
+        """Note what a text that is not followed needs more than walls allow."""
         if not self._found.need_more:
             from errands.judge.containment import excess_of_text
 
