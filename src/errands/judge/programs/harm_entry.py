@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Harm:
     """What a program does; `{}` in the text is replaced by the operands, or by `nothing` without any.
 
-    `when` lists options of which one must be given (`-r` also in a bundle such as `-rf`), or `()` for no
-    operands. Of several harms of one program the first that applies is reported.
+    `when` lists options or operands of which one must be given (`-r` also in a bundle such as `-rf`), `()`
+    for no operands. Of several harms of one program the first that applies is reported.
     """
 
     text: str
@@ -27,12 +27,15 @@ class Harm:
 def does(
     text: str, kind: str, undo: Undo = "unknown", *, when: str = "", nothing: str = "(nothing named)"
 ) -> Harm:
+    """Describe a harm."""
     return Harm(text=text, kind=kind, undo=undo, when=when, nothing=nothing)
 
 
 def each(names: str, *harms: Harm) -> dict[str, tuple[Harm, ...]]:
+    """Give these programs the same harms."""
     return dict.fromkeys(names.split(), harms)
 
 
 def uses(programs: str, names: str, *harms: Harm) -> dict[str, tuple[Harm, ...]]:
+    """Give uses of programs, such as subcommands, the same harms."""
     return {f"{program} {name}": harms for program in programs.split() for name in names.split()}

@@ -5,8 +5,9 @@ The table only makes a question precise: a program that is missing here is still
 
 from __future__ import annotations
 
+from errands.judge.programs.git_harms import GIT
 from errands.judge.programs.harm_entry import does, each, uses
-from errands.judge.programs.package_harms import GIT, PACKAGES
+from errands.judge.programs.package_harms import PACKAGES
 from errands.judge.shell.tokens import STREAMS
 from errands.model.text.regex import regex
 from errands.model.verdict import Reason
@@ -18,14 +19,9 @@ def harm_of(words: tuple[str, ...]) -> Reason | None:
         words = words[:1] + words[2:]  # where terraform works, in front of what it does
     for length in (2, 1):
         for harm in HARMS.get(" ".join(words[:length]), ()) if len(words) >= length else ():
-            rest = _kept(words[0], words[length:])
+            rest = _without_streams(words[0], words[length:])
             if not harm.when or any(_has(rest, option) for option in harm.when.split()):
-                named = _operands(rest)
-                if words[0] == "tee" and named and set(named) <= set(STREAMS):
-                    return Reason(text=f"writes to {' '.join(named)}", kind="program")
-                if words[0] == "tee":
-                    named = [word for word in named if word not in STREAMS]
-                operands = shortened(named, longest=120) or harm.nothing
+                operands = shortened(_operands(rest), longest=120) or harm.nothing
                 text = harm.text.replace("{}", operands)
                 if harm.undo == "no":
                     text += "; cannot be undone"
@@ -33,8 +29,11 @@ def harm_of(words: tuple[str, ...]) -> Reason | None:
     return None
 
 
-def _kept(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words without what makes curl write to a stream that is open anyway: `-so /dev/null`."""
+def _without_streams(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words without streams, which are open anyway: `curl -so /dev/null`, `tee /dev/stderr FILE`."""
+    if name == "tee":
+        others = tuple(word for word in words if word not in STREAMS)
+        return others if _operands(others) else words
     if name != "curl":
         return words
     found: list[str] = []
@@ -105,6 +104,7 @@ FILES = {
     **each("mktemp", does("creates a temporary file", "write", "yes")),
     **each(
         "tee",
+        does("writes to {}", "program", when=" ".join(STREAMS)),
         does("appends to {}", "write", when="-a --append"),
         does("overwrites {}", "write", "no", nothing="no file"),
     ),
