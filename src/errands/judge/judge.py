@@ -146,15 +146,16 @@ class _Case:
             contained = bool(line.steps) and not doubt.startswith(UNREADABLE)
             self._ask(f"the line {doubt}", "shell", contained=contained)
         if line.doubts:
+            from errands.judge.containment import redirected
+            from errands.judge.functions import without_runners
+
             self._coverage.add_line(line.steps, workspace)
-            if (plain := without_returns(source)) != source:
+            if (plain := without_returns(without_runners(source))) != source:
                 source, line = plain, parse(plain)
             workspace = entered(source, workspace)
             self._look_at(source, workspace)
             for step in line.steps:
                 self._name_harm(step.words, workspace)
-            from errands.judge.containment import redirected
-
             self._note_written(redirected(source), workspace)
             return
         places = [workspace]

@@ -6,7 +6,6 @@ whatever is overlooked starts behind walls.
 
 from __future__ import annotations
 
-from errands.judge.code import deletes
 from errands.model.text.regex import regex
 
 # The pattern of a search, behind options whose value is not a file, a choice of files or a program.
@@ -135,7 +134,11 @@ def _is_tested(line: str, documents: list[tuple[str, bool]]) -> bool:
 
     Those that are tests themselves may delete what they have made.
     """
-    return _ONLY_TESTING.fullmatch(line) is not None and not any(
+    if _ONLY_TESTING.fullmatch(line) is None:
+        return False
+    from errands.judge.code import deletes  # few lines write a document
+
+    return not any(
         _DELETING_NAMED.search(document) if is_test else deletes(document) for document, is_test in documents
     )
 
