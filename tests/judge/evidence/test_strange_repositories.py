@@ -17,14 +17,9 @@ from errands.judge.evidence.local_workspace import LocalWorkspace
 from errands.judge.judge import judge
 from errands.model.approval import read_evidence
 from errands.model.options.draft import Draft
-from tests.judge.evidence.test_repositories import Repository
+from tests.judge.evidence.repository import Repository
 
 pytestmark = [pytest.mark.spec("A2", "A3")]
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "project")
 
 
 @pytest.mark.parametrize("leave", [(), ("objects", "refs"), ("HEAD", "objects"), ("HEAD", "refs", "config")])
