@@ -132,6 +132,19 @@ def test_what_reaches_others_is_asked_about(line: str) -> None:
     assert judge([line], PROJECT).verdict == "ask"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mkdir -p /tmp/work; cat /tmp/work/notes; rm -rf /tmp/work",
+        "touch /tmp/work/app/x; cat /tmp/work/app/x; rm -rf /tmp/work/app/src",
+        "echo x > /tmp/work/app/x; cat /tmp/work/app/x; rm -rf /tmp/work",
+    ],
+)
+def test_a_project_below_tmp_is_no_temporary_file(line: str) -> None:
+    assert judge([line], FakeWorkspace(cwd="/tmp/work/app", project="/tmp/work/app")).verdict == "ask"
+    assert judge([line], PROJECT).verdict == "contained"
+
+
 def test_a_rule_counts_for_private_things_too() -> None:
     rules = read_rules(ask=("curl *",))
     line = "npm start & sleep 3; curl -s localhost:3000; kill %1"

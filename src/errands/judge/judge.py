@@ -64,7 +64,8 @@ def judge(
             case.judge_command(command)
         return case.judgement()
 
-    return spared((*(commands or ("",)), *hooks), judged)
+    project = workspace.project
+    return spared((*(commands or ("",)), *hooks), judged, project, workspace.real(project))
 
 
 class _Case:

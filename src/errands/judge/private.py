@@ -12,7 +12,7 @@ from errands.model.text.regex import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from re import Match
 
     from errands.model.action import Command
@@ -78,23 +78,28 @@ _REQUEST = regex(
 _OPERAND = regex(rf"(?<=[\s=\"']){LOCAL.pattern}(?=[\s\"';&|)]|$)")
 
 
-def spared(commands: Sequence[Command], judge: Callable[[Sequence[Command]], Judgement]) -> Judgement:
-    """Judge commands, and once more without private things if those may be all that is asked about."""
+def spared(
+    commands: Sequence[Command], judge: Callable[[Sequence[Command]], Judgement], *projects: str
+) -> Judgement:
+    """Judge commands, and once more without private things if those may be all that is asked about.
+
+    `projects` are the names of the project, which is in a sandbox wherever it is, below `/tmp`, too.
+    """
     found = judge(commands)
     if found.verdict != "ask" or any(reason.kind == "rule" for reason in found.reasons):
         return found
-    left = [without_private(each) if isinstance(each, str) else each for each in commands]
+    left = [without_private(each, *projects) if isinstance(each, str) else each for each in commands]
     if left == list(commands) or judge(left).verdict not in ("auto", "contained"):
         return found
     return evolve(found, verdict="contained")
 
 
-def without_private(source: str) -> str:
+def without_private(source: str, *projects: str) -> str:
     """Return a line with its private files in the project, and without what it does to its own processes."""
-    return _without_jobs(_without_temporary(source))
+    return _without_jobs(_without_temporary(source, projects))
 
 
-def _without_temporary(source: str) -> str:
+def _without_temporary(source: str, projects: Iterable[str]) -> str:
     """Move files below `/tmp` into the current directory if a line makes them first and uses them then."""
     if _CLIMBING.search(source) or _MOVING.search(source):
         return source
@@ -109,6 +114,8 @@ def _without_temporary(source: str) -> str:
             used[name] = False
         elif _AFTERWARDS.search(source, made[name], found.start()) and not _LOOKING.search(before):
             used[name] = True
+    for around in filter(None, map(_TEMPORARY.match, projects)):
+        used.pop(around["name"], None)
 
     def ended(found: Match[str]) -> str:
         names = [each["name"] for each in _TEMPORARY.finditer(found["files"])]
