@@ -91,6 +91,19 @@ async def test_a_link_from_a_place_to_the_whole_home_hides_nothing_more(stage: S
     assert await opened(stage, home, home / "notes.txt")
 
 
+async def test_a_place_in_another_shows_nothing_of_that(stage: Stage, home: Path) -> None:
+    (home / ".npmrc").unlink()
+    write(home / ".secrets" / "npmrc")
+    write(home / ".secrets" / "key")
+    (home / ".npmrc").symlink_to(".secrets/npmrc")
+    write(home / ".cache" / "mozilla" / "history")
+    write(home / ".cache" / "mozilla" / "passwords")
+
+    assert not await opened(stage, home, home / ".npmrc")
+    assert not await opened(stage, home, home / ".secrets" / "key")
+    assert not await opened(stage, home, home / ".cache" / "mozilla" / "passwords")
+
+
 async def test_what_is_made_later_is_seen_by_the_next_run_of_a_shim(stage: Stage, home: Path) -> None:
     shutil.rmtree(home / ".ssh")
     shutil.rmtree(home / ".config" / "gh")
@@ -108,9 +121,12 @@ async def test_what_is_made_later_is_seen_by_the_next_run_of_a_shim(stage: Stage
 async def test_a_project_is_readable_wherever_it_is(stage: Stage, home: Path) -> None:
     project = home / ".claude" / "worktrees" / "project"
     write(project / "app.py")
+    write(home / ".claude" / "key")
 
     assert not await opened(stage, home, project / "app.py")
     assert await opened(stage, home, "app.py", cwd=str(project))
+    assert not await opened(stage, home, home / ".claude" / "key", cwd=str(project))
+    assert await opened(stage, home, "key", cwd=str(home / ".claude"))
     assert not await opened(stage, home, project / "app.py")
 
 
@@ -119,6 +135,7 @@ async def test_the_store_is_hidden_and_the_scratch_directory_beside_it_is_not(
 ) -> None:
     write(stage.folder / "errands.db")
     assert not await opened(stage, home, stage.folder / "errands.db")
+    assert not await opened(stage, stage.folder, stage.folder / "errands.db")
 
     run = stage.start("echo seen > $TMPDIR/x; cat $TMPDIR/x", read_only=True, cwd="/")
     await stage.ended(run)
@@ -143,7 +160,7 @@ async def test_a_strange_home_keeps_nothing_from_being_read(
     assert await opened(stage, Path(home), file, env={"PATH": "/bin", "HOME": home})
 
 
-async def test_a_look_is_true_until_something_changes_beside_those_places(home: Path) -> None:
+async def look_that_lasts(home: Path) -> Readable:
     looks: list[Readable] = []
 
     def is_one_that_lasts() -> bool:  # beside the folders of tests there are changes all the time
@@ -151,9 +168,43 @@ async def test_a_look_is_true_until_something_changes_beside_those_places(home: 
         return looks[-1].is_still_true(str(home), "/usr")
 
     await until(is_one_that_lasts, "a moment without a change")
-    assert not looks[-1].is_still_true(str(home.parent), "/")
-    assert not looks[-1].is_still_true(str(home), str(home / ".ssh"))
+    return looks[-1]
+
+
+async def test_a_look_is_true_until_something_changes_beside_those_places(home: Path) -> None:
+    look = await look_that_lasts(home)
+    assert not look.is_still_true(str(home.parent), "/")
+    assert not look.is_still_true(str(home), str(home / ".ssh"))
 
     write(home / ".config" / "new")
 
-    assert not looks[-1].is_still_true(str(home), "/")
+    assert not look.is_still_true(str(home), "/")
+
+
+async def test_a_time_that_is_set_back_hides_no_change(home: Path) -> None:
+    before = os.stat(home)
+    look = await look_that_lasts(home)
+
+    (home / ".ssh").rename(home / "other")
+    (home / "project").rename(home / ".ssh")
+    os.utime(home, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert not look.is_still_true(str(home), "/")
+
+
+async def test_a_look_ends_when_a_link_on_the_way_leads_elsewhere(
+    home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    between = tmp_path_factory.mktemp("between") / "profiles"
+    for name in ("one", "two"):
+        write(home / "profiles" / name / "aws" / "credentials")
+    between.mkdir()
+    (between / "current").symlink_to(home / "profiles" / "one")
+    shutil.rmtree(home / ".aws")
+    (home / ".aws").symlink_to(between / "current" / "aws")
+    look = await look_that_lasts(home)
+
+    (between / "current").unlink()
+    (between / "current").symlink_to(home / "profiles" / "two")
+
+    assert not look.is_still_true(str(home), "/")

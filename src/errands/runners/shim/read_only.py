@@ -121,19 +121,22 @@ class _RestrictedThread:
         self._done = _thread.allocate_lock()
         self._given.acquire()
         self._done.acquire()
-        self._function: Callable[[], int] | None = self._restrict
+        self._function: Callable[[], int] | None = None
         self._result = 0
         self._error: BaseException | None = None
-        # Signals belong to the thread that waits for events, and a new thread inherits what is blocked.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
         try:
-            _thread.start_new_thread(self._serve, ())
+            # Signals belong to the thread that waits for events, and a new thread inherits what is blocked.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
+            try:
+                _thread.start_new_thread(self._serve, ())
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            self.call(self._restrict)
+        except BaseException:
+            self.end()
+            raise
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._done.acquire()
-        os.close(rules)
-        if self._error is not None:
-            raise self._error
+            os.close(rules)
 
     def call(self, function: Callable[[], int]) -> int:
         self._function = function
@@ -148,14 +151,13 @@ class _RestrictedThread:
         self._given.release()
 
     def _serve(self) -> None:
-        while self._function is not None:
+        while self._given.acquire() and self._function is not None:
             self._error = None
             try:
                 self._result = self._function()
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that called
                 self._error = error
             self._done.release()
-            self._given.acquire()
 
     def _restrict(self) -> int:
         self._walls.restrict_thread(self._rules, thread=_thread.get_native_id(), process=os.getpid())

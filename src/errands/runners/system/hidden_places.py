@@ -33,34 +33,53 @@ class Readable:
         self._times: dict[str, int] = {}
         self._names: dict[str, tuple[str, ...]] = {}
         self._looked = time.time_ns()
-        self._places = tuple({os.path.realpath(path) for path in (*self._all_found(), store)})
+        found = {path: os.path.realpath(path) for path in (*self._all_found(), store)}
+        real_home = os.path.realpath(home) if home.startswith("/") else home
+        self._links = {path: real for path, real in (*found.items(), (home, real_home)) if real != path}
+        # A link may lead from such a place to all of a home.
+        self._places = frozenset(
+            real for path, real in found.items() if path == store or not _is_within(real_home, real)
+        )
         self._spared = self._around(cwd)
         self.paths = self._paths()
 
     def is_still_true(self, home: str, cwd: str) -> bool:
         """Return whether the same may be read now: nothing was made beside those places or moved there."""
+        if any(os.path.realpath(path) != real for path, real in self._links.items()):
+            return False
         return (self._home, self._spared) == (home, self._around(cwd)) and all(
             _changed(path) == changed < self._looked - _TICK for path, changed in self._times.items()
         )
 
-    def _around(self, cwd: str) -> tuple[str, ...]:
-        """Return the places that a project is in, which is readable wherever it is."""
+    def _around(self, cwd: str) -> frozenset[str]:
+        """Return what a project is in that is in such a place: a project is readable wherever it is.
+
+        That is one entry of the place, so that a key beside the work trees of an agent stays hidden.
+        """
         real = os.path.realpath(cwd)
-        return tuple(path for path in self._places if _is_within(real, path))
+        return frozenset(
+            f"{place}{'/'.join(real[len(place) :].split('/')[:2])}"
+            for place in self._places
+            if _is_within(real, place)
+        )
 
     def _paths(self) -> tuple[str, ...]:
-        home = os.path.realpath(self._home)
-        # A link may lead from such a place to all of a home.
-        hidden = {path for path in self._places if path not in self._spared and not _is_within(home, path)}
+        hidden = self._places - self._spared
         if not hidden:
             return ("/",)
         ways = {way for path in hidden for way in _ways_to(path)}
-        return tuple(
-            path
-            for way in sorted(ways)
-            for path in (f"{way.rstrip('/')}/{name}" for name in self._listed(way))
-            if path not in hidden and path not in ways
-        )
+        found = {
+            f"{way.rstrip('/')}/{name}"
+            for way in ways
+            if self._is_readable(way, hidden)
+            for name in self._listed(way)
+        }
+        return tuple(sorted((found | self._spared) - hidden - ways))
+
+    def _is_readable(self, path: str, hidden: frozenset[str]) -> bool:
+        """Return whether the innermost of all that a path is in is not hidden: one may be in another."""
+        around = (each for each in (path, *_ways_to(path)) if each in hidden or each in self._spared)
+        return next(around, "") not in hidden
 
     def _all_found(self) -> Iterator[str]:
         if self._home.startswith("/"):
@@ -89,13 +108,13 @@ class Readable:
 
 def _changed(path: str) -> int:
     try:
-        return os.stat(path).st_mtime_ns
+        return os.stat(path).st_ctime_ns  # unlike the time of what is in it, nobody can set it back
     except OSError:
         return 0
 
 
 def _is_within(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(f"{directory}/")
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
 def _ways_to(path: str) -> Iterator[str]:

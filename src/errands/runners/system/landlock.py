@@ -101,8 +101,8 @@ class Walls:
             for path in readable:
                 try:
                     self._allow(rules, path, _READ, os.O_NOFOLLOW)
-                except FileNotFoundError:
-                    continue  # it is gone again
+                except (FileNotFoundError, NotADirectoryError, PermissionError):
+                    continue  # it is gone again, or in a directory that may only be listed
         except BaseException:
             os.close(rules)
             raise
