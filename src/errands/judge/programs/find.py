@@ -59,7 +59,7 @@ _REFUSED: dict[str, tuple[str, str, Undo]] = {
 }
 
 _PATHS = frozenset("-path -ipath -wholename -iwholename -regex -iregex".split())
-# What lists, unless nothing does; and what makes it hard to say what is listed.
+# Actions that list, as an expression without any does; and what makes it hard to say what is listed.
 _LISTING = frozenset("-print -print0 -ls -printf -fprint -fprint0 -fprintf -fls".split())
 _GROUPS = frozenset("( ) ! -not ,".split())
 # `-newerXY`: X and Y name the dates to compare; with Y = t the value is a date.
@@ -124,7 +124,7 @@ def reasons_for_find(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 
 
 def _looks_for_names(expression: list[str]) -> bool:
-    """Return whether all that is listed has a certain name, which is none of a secret."""
+    """Return whether all that is listed has a certain name, which is not that of a secret."""
     if not _GROUPS.isdisjoint(expression):
         return False
     branches: list[list[str]] = [[]]

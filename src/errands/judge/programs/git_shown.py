@@ -11,10 +11,7 @@ from errands.judge.programs.globs import Glob
 from errands.judge.programs.hunting import about_keys, seeks_secrets
 from errands.judge.programs.name_patterns import AMONG, begins_like_a_name, is_only_possible, may_name_secret
 from errands.judge.programs.ordinary import is_ordinary
-from errands.judge.programs.places import (
-    objection_to_place,
-    objection_to_recursion,
-)
+from errands.judge.programs.places import objection_to_place, objection_to_recursion
 from errands.judge.programs.search import about_files, about_width, copies_all, hunts_keys, seeks_everywhere
 from errands.model.text.regex import is_wild
 
@@ -181,7 +178,7 @@ def compares(usage: Usage, workspace: Workspace) -> Reasons:
 
 
 def _are_ours(directories: Iterable[str], workspace: Workspace) -> bool:
-    """Return whether git surely takes these for parts of its repository, and shows only what it follows."""
+    """Return whether git surely takes these for parts of its repository, and shows only tracked files."""
     places = [workspace.at(posixpath.normpath(posixpath.join(workspace.cwd, each))) for each in directories]
     return all(place.is_same_repository(workspace.cwd) for place in places)
 

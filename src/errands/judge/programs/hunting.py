@@ -166,7 +166,7 @@ def may_find_secrets(pattern: str) -> bool:
 
 def _begins_key(word: str) -> bool:
     """Return whether a word is what keys begin with: all of that, or so much that it means nothing else."""
-    # Three letters do if they are no word as they are written: `AKI`, `eyJ`.
+    # Three letters do if they are not written like a word: `AKI`, `eyJ`.
     if len(word) == 3 and not word.islower() and any(each.startswith(word) for each in _FIRST):
         return True
     folded = word.casefold()

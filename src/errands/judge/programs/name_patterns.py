@@ -1,4 +1,4 @@
-"""Wildcards in the names of files: which may match one that holds secrets, or were written for one."""
+"""Patterns for the names of files: which may match a file with secrets, or were written to find one."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _STARS = regex(r"\*+")
 
 
 def said_of_pattern(name: str, use: str) -> str | None:
-    """Return what is to be said of the files that a name with wildcards may match."""
+    """Return what to say about the files that a name with wildcards may match; None if nothing."""
     name = _STARS.sub("*", name)
     # A search over `src/*` sees what a search through `src` sees.
     names = _names_like(name)
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return _MAY_MATCH
-    if _says_secret(name):
+    if _names_secret(name):
         return _MAY_MATCH
     if _TELLING_ENDING.match(name) or (is_wild(name[1:]) and any(may_match(name, each) for each in _SAMPLES)):
         return _MAY_MATCH
@@ -75,11 +75,11 @@ def is_only_possible(word: str, said: str) -> bool:
 
 
 def begins_like_a_name(pattern: str) -> bool:
-    """Return whether a pattern begins like a name that is none of a secret: `report-*.json`."""
+    """Return whether a pattern begins like the name of an ordinary file: `report-*.json`."""
     name = pattern.rpartition("/")[2]
     return (
         _FIXED.match(name) is not None
-        and not _says_secret(name.casefold())
+        and not _names_secret(name.casefold())
         and not says_secret(name)
         and not any(may_match(name.casefold(), each) for each in _anchored if each[0] not in "*?")
         and not any(may_match_plain(each, name.casefold()) for each in _secret_names)
@@ -92,7 +92,7 @@ def looks_for_a_name(pattern: str) -> bool:
     return (
         _LETTERS.search(name) is not None
         and _WRITTEN.fullmatch(name) is not None
-        and not _says_secret(name)
+        and not _names_secret(name)
         and not says_secret(pattern)
         and not any(may_match_plain(each, name) for each in _whole_names)
     )
@@ -115,7 +115,7 @@ def may_name_secret(pattern: str) -> bool:
     names = _names_like(name)
     return name.strip("*") != "" and (
         any(may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in names)
-        or _says_secret(name)
+        or _names_secret(name)
     )
 
 
@@ -126,6 +126,6 @@ def _names_like(pattern: str) -> tuple[str, ...]:
     return _fixed if _ENDING.match(pattern) else _spelled
 
 
-def _says_secret(pattern: str) -> bool:
+def _names_secret(pattern: str) -> bool:
     """Return whether the plain part of a pattern alone names a secret: `*-credentials.json`."""
     return any(is_secret_name(_WILDCARDS.sub(each, pattern)) for each in ("", "x"))

@@ -13,11 +13,7 @@ from errands.judge.programs.known_places import HIDDEN, KERNEL, READABLE, SYSTEM
 from errands.judge.programs.name_patterns import AMONG, is_among_settings, is_only_possible, said_of_pattern
 from errands.judge.workspace import is_within
 from errands.model.text.regex import is_wild, regex
-from errands.model.text.secret_files import (
-    ANYWHERE,
-    is_secret_name,
-    may_hold_secret,
-)
+from errands.model.text.secret_files import ANYWHERE, is_secret_name, may_hold_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

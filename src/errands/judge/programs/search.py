@@ -66,8 +66,9 @@ _BOUNDED = re.compile(
 )
 # Parts of a pattern that name no word, or one that may be missing.
 _CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?[<!=#][^)]*\)|(?s:\(.*\))[?*{]")
-_WORD = re.compile(r"(?<![A-Za-z_])[A-Za-z_]{4,}(?![A-Za-z_?*{])")
-_SHORT_WORD = re.compile(_WORD.pattern.replace("4", "3"))
+_WORD, _SHORT_WORD = (
+    re.compile(rf"(?<![A-Za-z_])[A-Za-z_]{{{shortest},}}(?![A-Za-z_?*{{])") for shortest in (4, 3)
+)
 _DOTALL = re.compile(r"\(\?\w*s")
 _STARTUP = re.compile(
     r"(?:^|/)(?:\.(?:bash|zsh|profile)[\w]*|(?:config|.*env)\.fish|\.?zshenv|bash\.bashrc|profile)$"
@@ -223,7 +224,7 @@ def copies_all(usage: Usage, *, spanning: bool = True) -> Reasons:
 
 
 def about_width(usage: Usage, places: Sequence[str], workspace: Workspace) -> Reasons:
-    """Object to so many lines around each that is found that they may be all of a file."""
+    """Object to so much context around each match that it may be all of a file."""
     wide = usage.values(*_CONTEXT)
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
     if _shows_no_lines(usage) or all(number.isdigit() and int(number) <= _WIDEST for number in wide):
@@ -238,7 +239,7 @@ def about_width(usage: Usage, places: Sequence[str], workspace: Workspace) -> Re
 
 
 def _names_something(pattern: str) -> bool:
-    """Return whether a pattern requires a word that is not one of those in files with secrets."""
+    """Return whether a pattern requires a word, other than one that stands in files with secrets."""
     return _SHORT_WORD.search(_CLASS.sub(" ", pattern)) is not None and not may_find_secrets(pattern)
 
 

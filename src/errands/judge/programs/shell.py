@@ -105,7 +105,7 @@ def _command(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 
 
 def _checks(usage: Usage, workspace: Workspace) -> Reasons:
-    """Accept that a shell reads a script: it shows the lines with mistakes, in another file most of them."""
+    """Accept a check of syntax; it prints lines with mistakes, which in other files are most of them."""
     if not usage.has("-n"):
         return ask(f"`{usage.name}` runs a script", "script")
     others = (word for word in usage.operands if not word.endswith((".sh", ".bash")))

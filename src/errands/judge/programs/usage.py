@@ -23,10 +23,7 @@ from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlis
 from errands.judge.programs.globs import Glob
 from errands.judge.programs.name_patterns import AMONG, is_among_settings, is_only_possible
 from errands.judge.programs.ordinary import is_ordinary
-from errands.judge.programs.places import (
-    is_inside,
-    objection_to_place,
-)
+from errands.judge.programs.places import is_inside, objection_to_place
 from errands.model.text.regex import regex
 from errands.model.verdict import Reason
 

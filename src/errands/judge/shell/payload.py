@@ -82,7 +82,7 @@ _TESTING = (
 _END = r"(?:[;&|\n][\s;&|]*|\Z)"
 _ONLY_BESIDE = regex(rf"[\s;&|]*(?:(?:{_BESIDE}){_ARGUMENTS}{_END})*")
 _ONLY_TESTING = regex(rf"[\s;&|]*(?:(?:{_BESIDE}|{_TESTING}){_ARGUMENTS}{_END})*")
-# A test of the project, which may delete what it has made, but nothing that it names or tells a shell to.
+# A test of the project may delete what it has made, but nothing by its name, and not through a shell.
 _TEST_FILE = regex(
     r"""(?x)>{1,2}\s*["']?(?:\./)?(?![/~])(?:(?!\.\.)[\w./@-])*
     (?:\b(?:tests?|__tests__|specs?|e2e)/(?:(?!\.\.)[\w./@-])*|(?:\btest_\w+|\w(?:_test|\.test|_spec|\.spec)))
@@ -98,7 +98,8 @@ _DELETING_NAMED = regex(
 
 def without_payload(source: str) -> str:
     """Return a line without the documents that it writes, what it searches for, prints or replaces."""
-    rest, left, bodies, at = "", "", list[tuple[str, bool]](), 0
+    rest, left, at = "", "", 0
+    bodies: list[tuple[str, bool]] = []  # each with whether it is a test of the project
     while "<<" in source and (found := _DOCUMENT.search(source, at)):
         word = found["single"] or found["double"] or found["plain"]
         end = regex(rf"(?m)^\t*{word}$").search(source, found.end())

@@ -32,8 +32,8 @@ RUNNERS = OTHER_SHELLS | frozenset(
 )
 
 
-# With these `rg` searches the current directory, whatever feeds it; `-f` may read its patterns from there.
-_USES_INPUT = regex(r"-[A-Za-z]*f|--file|--type-list")
+# With these `rg` does not search its input: `-f` may read its patterns from there, the others list.
+_SEARCHES_NO_INPUT = regex(r"-[A-Za-z]*f|--file|--type-list")
 
 
 def follow(words: tuple[Word, ...], source: Step | None = None) -> Followed | None:
@@ -41,7 +41,7 @@ def follow(words: tuple[Word, ...], source: Step | None = None) -> Followed | No
     name = words[0].text
     if name in RUNNERS:
         return unknown(words, f"runs another command with `{name}`, which is not analysed")
-    if name == "rg" and source is not None and not any(_USES_INPUT.match(word.text) for word in words):
+    if name == "rg" and source is not None and not any(_SEARCHES_NO_INPUT.match(word.text) for word in words):
         return Followed(itself=(*words, Word(text="-")))  # without a path, it searches what it is fed
     known = _FOLLOWING.get(name)
     return known(words, source) if known else None
