@@ -150,7 +150,7 @@ def _told(name: str, words: tuple[str, ...], workspace: Workspace) -> str:
     told = without_pattern(words)[1:]
     if said := _first(map(danger_in, _code(name, words))):
         return said
-    if name not in PATTERNED and (said := next(filter(None, map(command_in, told)), "")):
+    if name not in PATTERNED and (said := _first(map(command_in, told))):
         return said
     if hidden := next((word for word in words if _becomes_option(word)), ""):
         return f"has a pattern that becomes an option: {hidden}"

@@ -49,8 +49,8 @@ BREAKAGES = [
         "A1",
         "of a sequence only the first command is judged",
         file="judge/judge.py",
-        old='spared((*(commands or ("",)), *hooks), judged)',
-        new='spared((*(commands or ("",))[:1], *hooks), judged)',
+        old='spared((*(commands or ("",)), *hooks), judged,',
+        new='spared((*(commands or ("",))[:1], *hooks), judged,',
         test="judge/test_judge.py::test_every_step_of_a_sequence_and_every_hook_is_judged",
     ),
     Breakage(
