@@ -169,7 +169,7 @@ BREAKAGES = [
         "A2",
         "a deletion in an option is contained",
         file="judge/containment.py",
-        old='if name not in PATTERNED and (said := _first(map(command_in, told))):',
+        old="if name not in PATTERNED and (said := _first(map(command_in, told))):",
         new="if False:",
         test="judge/test_agent_day.py::test_what_is_too_much_for_a_sandbox",
     ),
