@@ -31,7 +31,7 @@ async def test_it_names_the_hosts_that_fit_and_why_they_take_nothing(fleet: Flee
 
     found = await outlook(fleet, "gpu")
     assert (found.ready, found.is_name) == (1, False)
-    words = {"drained": "draining", "laptop": "handing out", "silent": "silent", "gone": "gone"}
+    words = {"drained": "draining", "laptop": "no slots", "silent": "silent", "gone": "gone"}
     assert found.others == words
 
     its = await outlook(fleet, drained.facts.name)

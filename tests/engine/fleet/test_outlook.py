@@ -1,4 +1,4 @@
-"""Why runs wait for a host: in words, in the note for whoever looks, and in what shows a task."""
+"""Why runs wait for a host: in words, in the file of a home, and in what shows a task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAME = evolve(LABEL, selector="big", is_name=True)
         (evolve(NAME, others={"big": "gone"}), "waiting for a host: big is gone"),
         (evolve(NAME, others={"big": "silent"}), "waiting for a host: big is out of touch"),
         (evolve(NAME, others={"big": "draining"}), "waiting for a host: big is draining"),
-        (evolve(NAME, others={"big": "handing out"}), "waiting for a host: big has no slots"),
+        (evolve(NAME, others={"big": "no slots"}), "waiting for a host: big has no slots"),
         (
             evolve(LABEL, others={"a": "gone", "b": "draining"}),
             "waiting for a host: no host with the label gpu takes runs (a is gone, b is draining)",

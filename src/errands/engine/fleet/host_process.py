@@ -229,7 +229,7 @@ class HostProcess:
                 await asyncio.sleep(AGAIN)
 
     def _warn(self, what: str, error: ErrandsError) -> None:
-        """Log that something fails, and let those who look at what waits for a host know why it does."""
+        """Log a failure; while the fleet is unreachable, that is also why runs wait."""
         _LOG.warning("%s: %s", what, error)
         if isinstance(error, FleetUnreachable):
             self._outlook.note_for_all(outlook.UNREACHABLE)

@@ -1,4 +1,4 @@
-"""Why runs of this home that no host has yet are waiting: asked of the fleet, and noted for whoever looks."""
+"""Why runs of this home that no host has yet are waiting: asked of the fleet, and noted for frontends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS: dict[Hindrance, str] = {
     "gone": "is gone",
     "silent": "is out of touch",
     "draining": "is draining",
-    "handing out": "has no slots",
+    "no slots": "has no slots",
 }
 
 
@@ -39,7 +39,7 @@ class OutlookSide:
         self._noted: dict[Wanted, str] | None = None  # the note may be that of an earlier process
 
     async def work(self) -> None:
-        """Ask why what waits does, and note the answers."""
+        """Ask the fleet about everything that waits, and note the answers."""
         wanted = {sought(task.host, where, task.lane) for task, where in self._unplaced()}
         found: list[Outlook] = []
         if wanted or ALL in (self._noted or ()):
@@ -72,7 +72,7 @@ async def why_it_waits(fleet: Fleet, run: FoundRun) -> str:
 
 
 def why(found: Outlook) -> str:
-    """Return what keeps runs from starting, for a person who wonders about one of them."""
+    """Return what keeps runs from starting, in a sentence for people."""
     if found.settling:
         return "waiting for a host: the fleet is recovering from a failover, and starts nothing until then"
     if not found.ready:

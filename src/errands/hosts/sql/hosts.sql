@@ -181,7 +181,7 @@ begin
 end
 $$;
 
--- The hosts to tell people of: not one that left, was given up long ago, or has been replaced under its name.
+-- The hosts that are listed: not one that left, was given up long ago, or was replaced under its name.
 create or replace function fleet.known_hosts() returns setof fleet.hosts language sql stable as $$
     select * from fleet.hosts h where state <> 'gone' or not (
         has_left or renewed < clock_timestamp() - (select remembered from fleet.clock)
@@ -189,7 +189,7 @@ create or replace function fleet.known_hosts() returns setof fleet.hosts languag
     )
 $$;
 
--- Forget hosts that nobody is told of any more, and that no run names. One that comes back joins like a new one.
+-- Forget hosts that are no longer listed and that no run names. One that comes back joins like a new one.
 create or replace function fleet.forget_hosts() returns void language sql as $$
     delete from fleet.hosts where id in (
         select id from fleet.hosts h
@@ -222,7 +222,7 @@ create or replace function fleet.outlook(selectors text[], its_lanes text[]) ret
             when h.state = 'gone' then 'gone'
             when h.lease_until <= clock_timestamp() then 'silent'
             when h.state = 'draining' then 'draining'
-            when h.slots = 0 then 'handing out'
+            when h.slots = 0 then 'no slots'
             else 'ready'
         end as word
         from (select distinct unnest(selectors) as selector) s

@@ -34,7 +34,7 @@ create table fleet.hosts (
     steady_since timestamptz not null,
     boot text not null,
     version text not null,
-    has_left boolean not null default false -- by itself: it is gone, and nobody waits for it
+    has_left boolean not null default false -- by itself, so it is not expected back
 );
 create unique index one_host_of_a_name on fleet.hosts (name) where state <> 'gone';
 

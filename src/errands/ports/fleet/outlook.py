@@ -1,6 +1,6 @@
-"""The outlook of runs that no host has yet: what keeps them from starting, and a note of that.
+"""The outlook of runs that no host has yet: what keeps them from starting, and a file with that.
 
-The host process asks the fleet and writes the note; whatever shows a task of this home reads it.
+The host process asks the fleet and writes the file; whatever shows a task of this home reads it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from errands.ports.fleet.placement import Placement
 
-    # Why a host takes no runs; handing out is what a host without slots does.
-    Hindrance = Literal["gone", "silent", "draining", "handing out"]
+    # Why a host takes no runs.
+    Hindrance = Literal["gone", "silent", "draining", "no slots"]
     # The name or label of a host, and a lane.
     Wanted = tuple[str, str]
 
@@ -37,9 +37,9 @@ _MOST = 1 << 20
 class Outlook:
     """What keeps runs for a host or label in a lane from starting.
 
-    `is_name` says whether a host has that as its name. `ready` is how many hosts would take them if they had
-    room, `others` has the rest of those that fit. A lane with a limit has a `width`, of which so much is
-    `used`. While the fleet is `settling` nothing starts.
+    `is_name` says whether a host has that name. `ready` is how many hosts would take them if they had room,
+    `others` are those that match but take none. A lane with a limit has a `width`, of which `used` is taken.
+    While the fleet is `settling` nothing starts.
     """
 
     selector: str
@@ -53,12 +53,12 @@ class Outlook:
 
 
 def sought(host: str, where: Placement | None, lane: str) -> Wanted:
-    """Return what a run waits for, whose task is for `host`."""
+    """Return what a run of a task for this host, or with this label, waits for."""
     return (where and where.sought) or host, lane
 
 
 def write(path: str, reasons: Mapping[Wanted, str]) -> None:
-    """Replace the note by one with these reasons; one for `ALL` counts where there is no other."""
+    """Replace the file; a reason for `ALL` counts where there is no other."""
     if not reasons:
         try:
             os.unlink(path)

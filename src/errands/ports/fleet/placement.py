@@ -30,8 +30,8 @@ class Placement:
     If a host wants a person to approve it first, `asked` has its reasons, one per line, and `digest` stands
     for exactly what it would run. Both stay for the next attempt, which goes to the host `asked_on`. It
     `has_begun` once it is certain that the host does not ask. `reported` are the addresses, one a line, to
-    which another home has reported how it ended. `sought` is the host it is for, where that is not what its
-    task says.
+    which another home has reported how it ended. `sought` is the host it is for, if that differs from its
+    task's.
     """
 
     attempt: int
