@@ -23,11 +23,9 @@ MEANINGS: dict[str, str] = {
     "ask": "it would wait for approval, because:",
     "deny": "it would be refused, because:",
 }
-# Instead, where the configuration trusts the project's own work.
+# What would happen to contained work instead, if approval.mode is trusting.
 TRUSTED = "it would start without approval, and without a sandbox because approval.mode is trusting; it"
-
-
-# Kinds of reasons that say only that something is hidden, or too long to be looked through.
+# Kinds of reasons that only say that something is hidden, or that a command is too long to be analysed.
 HIDING = frozenset(("hidden", "size"))
 
 

@@ -54,18 +54,17 @@ def facts_of(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iter
         yield "because", visible(reason.text)
 
 
-def is_hidden(texts: Iterable[str], reasons: Iterable[str]) -> bool:
-    """Return whether only the question itself shows what would run, given its texts and kinds of reasons.
+def is_hidden(texts: Iterable[str], kinds: Iterable[str]) -> bool:
+    """Return whether only the question itself shows what would run, given its texts and the kinds of its reasons.
 
-    Of most tasks the reasons and the command, which lists and notices show, say what a yes means, so `errands
-    approve ID` is an answer. Not if secrets are masked there, if characters hide, if the command is too long,
-    or if the reasons only say that something is hidden: at a terminal such a task is asked about once more,
-    below the whole question.
+    Lists and notices show the command and the reasons, usually enough for a person who types `errands approve
+    ID`. It is not enough if they mask secrets, if the command has hidden characters or is too long for them, or
+    if the reasons only say that something is hidden: then the person is asked again, below the whole question.
     """
     from errands.model.text.mask import Mask
 
     mask = Mask({})
-    return not HIDING.isdisjoint(reasons) or any(
+    return not HIDING.isdisjoint(kinds) or any(
         _is_long(text) or mask.text(text) != text or not is_visible(text) for text in texts
     )
 

@@ -52,9 +52,9 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
 
 
 def deliver_missed(engine: Engine, session: str, *, write: Callable[[str], None]) -> None:
-    """Write what became of tasks that a session started when nothing could notify it, of each once.
+    """Write, once for each, how tasks ended that a session started but that belong to another owner.
 
-    Their owner is somebody else, most often the person, whose inbox stays as it is.
+    That is usually the person, because the session could not be notified; their inbox stays as it is.
     """
     ended = engine.list(Query(parent=session, states=ENDED, limit=MOST))
     missed = [each for each in ended if each.owner != session and each.latest.retrieved_at is None]

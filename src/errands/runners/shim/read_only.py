@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from errands.runners.system.landlock import Walls
 
 # Variables for programs that also write something, which fails here or is reported, or that read settings
-# with secrets even to print their version.
+# with secrets even when they only print their version.
 QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "LESSHISTFILE": "-",
@@ -32,7 +32,7 @@ QUIET = {
     "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
     "NPM_CONFIG_USERCONFIG": "/dev/null",
 }
-_SETTINGS = ("DOCKER_CONFIG", "GH_CONFIG_DIR")  # of them, directories
+_SETTINGS = ("DOCKER_CONFIG", "GH_CONFIG_DIR")  # the same for settings in a directory
 _NOTE = (
     "errands: this ran behind walls, which may be why: it started without approval because it only reads, "
     "so it cannot write (except to $TMPDIR), connect, or open places of secrets; use `errands propose` to "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ARGUMENT = "_session"  # the argument by which a hook of Claude Code names the session
 BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model
-# `claude -p` answers once and exits, so it cannot be woken. What it started is the person's to hear of.
+# `claude -p` answers once and exits, so it cannot be woken: the person is notified of what it started.
 ONE_SHOT = "sdk-cli"
 OWN_AGENT = "command"  # the backend that runs `claude` unless it is configured otherwise
 # What Claude Code says about itself to its own processes. Tasks outlive it, and another Claude Code that is
