@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.verdict import Verdict
 
-_DEEPEST = 4
+_DEEPEST, _MOST_PLACES, _MOST_LOOKS = 4, 4, 500
 _TOO_NESTED = "nests commands too deeply to be analysed"
-_MOST_PLACES = 4
-_MOST_LOOKS = 500
 _GAP = regex(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
 # Patterns in zsh, if a person's start-up file enables them.
 _EXTENDED = regex(r"[\^~#]")
@@ -93,6 +91,10 @@ class _Case:
             self._found.need(excess_of_harmless(self._judged))  # a harmless part may read what is not inside
         if self._found.are_any:
             verdict = "deny" if self._denied else "ask" if self._found.are_beyond_walls else "contained"
+        if self._found.are_any and not self._is_outward:
+            from errands.judge.programs.outward import changes_outside
+
+            self._is_outward = any(changes_outside(texts, place) for texts, place in self._judged)
         return Judgement(
             verdict=verdict,
             reasons=self._found.reasons(),
@@ -100,13 +102,8 @@ class _Case:
             scripts=tuple(self._coverage.scripts),
             does_more=self._does_more,
             uncovered=tuple(self._coverage.uncovered),
-            is_outward=self._found.are_any and self._changes_outside(),
+            is_outward=self._found.are_any and self._is_outward,
         )
-
-    def _changes_outside(self) -> bool:
-        from errands.judge.programs.outward import changes_outside
-
-        return self._is_outward or any(changes_outside(texts, place) for texts, place in self._judged)
 
     def judge_variable(self, name: str, value: str, *, printed: bool = False) -> None:
         if not is_harmless(name, value):
@@ -202,8 +199,8 @@ class _Case:
             return workspace
         place = posixpath.normpath(posixpath.join(workspace.cwd, expanded(words[0], workspace)))
         if leaves_project(step, workspace):
-            said = f"leaves the project: cd {words[0].text}"
-            self._ask(said, "directory", alone=is_secret(place, workspace))
+            closed = is_secret(place, workspace)
+            self._ask(f"leaves the project: cd {words[0].text}", "directory", alone=closed)
         return workspace.at(place)
 
     # Steps
@@ -359,7 +356,7 @@ class _Case:
 
     def _name_harm(self, words: tuple[Word, ...], workspace: Workspace) -> None:
         """Look at what a command might be: a rule may forbid it, or it may not be undone."""
-        if not words and self._looks:
+        if not words:
             return
         if not self._looks or is_too_nested(words):
             self._ask(_TOO_NESTED, "program")
