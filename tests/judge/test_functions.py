@@ -65,6 +65,8 @@ def test_a_function_that_runs_its_arguments_is_contained_by_them(line: str) -> N
         'run() { shift; shift; "$@"; }; run a b rm c', 'run() { "$@" "$@"; cat .env; }; run x',
         'run() { "$@$X"; }; run make', 'run() { "$@"/x; }; run make',
         'run() { cat ~/.netrc; "$@"; }; run make',
+        'run() { "$@" clean -fdx; }; run git', f"{RUN}X=run; $X git clean -fdx",
+        'run() { set -- git clean -fdx; "$@"; }; run ls',
     ],
 )  # fmt: skip
 def test_a_function_that_does_more_or_runs_more_is_asked_about(line: str) -> None:

@@ -20,7 +20,9 @@ _DEFINITION = regex(
     (?:function[ \t]+(?P<word>\w+)[ \t]*(?:\([ ]*\))?|(?P<name>\w+)[ \t]*\([ ]*\))
     \s*\{(?P<body>(?:\s|;)(?:[^{}]|\$\{\w+\})*?)\}"""
 )
-_ARGUMENTS = regex(rf'({_START})(?:timeout[ \t]+\d+[smh]?[ \t]+)?"\$@"(?![\w/$"\'])')
+# Nothing may follow them but a redirection.
+_ARGUMENTS = regex(rf'({_START})(?:timeout[ \t]+\d+[smh]?[ \t]+)?"\$@"(?=[ \t]*(?:$|[;&|\n)]|\d?[<>]))')
+_OTHERS = regex(r"\bset\b")  # it changes the arguments
 _SHIFT = regex(r"\bshift\b(?![ \t]*[\w$])")
 _FIRST = r"""(?:'[^']*'|"[^"$`\\]*"|[\w.:/-]+)[ \t]+"""
 
@@ -35,6 +37,8 @@ def without_runners(source: str) -> str:
         ran = _ARGUMENTS.sub(r"\1true", body)
         if danger_in(name) or '"$@"' in ran or len(_SHIFT.findall(body)) > 1 or left.count(f"{name}()") > 1:
             continue
+        if _OTHERS.search(body) or re.search(rf"=[\"']?{name}\b", left):
+            continue  # it may run more than what stands behind its name
         left = left.replace(found[0], found[0].replace(body, ran).replace(name, "called", 1))
         # The first word after `shift` is a title, and may not be what is run.
         title = _FIRST if _SHIFT.search(body) else ""
