@@ -55,11 +55,11 @@ def facts_of(engine: EngineCore, environ: Mapping[str, str], view: View) -> Iter
 
 
 def is_hidden(texts: Iterable[str], kinds: Iterable[str]) -> bool:
-    """Return whether only the question itself shows what would run, given its texts and the kinds of its reasons.
+    """Return whether only the question shows what would run, given its texts and the kinds of its reasons.
 
-    Lists and notices show the command and the reasons, usually enough for a person who types `errands approve
-    ID`. It is not enough if they mask secrets, if the command has hidden characters or is too long for them, or
-    if the reasons only say that something is hidden: then the person is asked again, below the whole question.
+    Lists and notices show the command and the reasons, which is usually enough for an approval. It is not if
+    they mask secrets, if the command is too long for them or has hidden characters, or if the reasons only
+    say that something is hidden: then a person at a terminal is asked again, below the whole question.
     """
     from errands.model.text.mask import Mask
 
