@@ -165,14 +165,12 @@ def may_find_secrets(pattern: str) -> bool:
 
 
 def _begins_key(word: str) -> bool:
-    """Return whether a word is what keys begin with: all of that, or so much that it means nothing else."""
+    """Return whether a word is from how keys begin: all of that, or so much that it means nothing else."""
     # Three letters do if they are not written like a word: `AKI`, `eyJ`.
     if len(word) == 3 and not word.islower() and any(each.startswith(word) for each in _FIRST):
         return True
     folded = word.casefold()
-    return any(
-        folded == each.casefold() or (len(word) > 3 and each.casefold().startswith(folded)) for each in _FIRST
-    )
+    return any(folded == each.casefold() or (len(word) > 3 and folded in each.casefold()) for each in _FIRST)
 
 
 def _finds_keys(pattern: str, dialects: Sequence[Dialect]) -> bool:
