@@ -46,10 +46,10 @@ def first_reason(line: str, **env: str) -> str:
         ("node -e 'fs.rmSync(\"x\")'", "may delete: rmSync"),
         ("for f in *.py; do rm $f; done", "may delete: rm"),
         ("(kill 1)", "may end processes: kill"),
-        ("for x in 1; do sudo make; done", "may use other privileges: sudo"),
-        ("(docker ps)", "may use a service, which a sandbox does not reach: docker"),
+        ("for x in 1; do sudo make; done", "may run with other privileges: sudo"),
+        ("(docker ps)", "may use a service, which a sandbox cannot reach: docker"),
         ("eval $x", "may run what is only known when it runs: eval"),
-        ("git -c core.pager='rm -rf x' log", "may run `rm`, which another program is told to"),
+        ("git -c core.pager='rm -rf x' log", "may make another program run `rm`"),
         ("make clean", "`make clean` removes something"),
         ("make deploy", "`make deploy` publishes or deploys something"),
         # what does not end
@@ -60,7 +60,7 @@ def first_reason(line: str, **env: str) -> str:
         ("flask run", "`flask run` starts a server, which does not end by itself"),
         # disguise
         ("$x$y z", "puts the name of a program together: $x$y"),
-        ("(base64 -d x) | bash", "gives a shell something to run through a pipe"),
+        ("(base64 -d x) | bash", "pipes something into a shell, which runs it"),
         ("X='rm -rf y' make", "may delete: rm"),
     ],
 )  # fmt: skip

@@ -21,9 +21,9 @@ _MEANINGS = {
         _DELETES: "rm rmdir unlink shred srm truncate",
         _OVERWRITES: "dd mkfs fdisk parted",
         _CONNECTS: "curl wget ssh scp sftp rsync nc ncat netcat socat telnet ftp",
-        "may use other privileges": "sudo doas su pkexec",
+        "may run with other privileges": "sudo doas su pkexec",
         "may end processes": "kill pkill killall reboot shutdown",
-        "may use a service, which a sandbox does not reach": "docker podman kubectl crontab",
+        "may use a service, which a sandbox cannot reach": "docker podman kubectl crontab",
         "may run what is only known when it runs": "eval exec",
     }.items()
     for program in programs.split()
@@ -72,10 +72,10 @@ _STATEMENTS = re.compile(
 # What keeps a line from being understood.
 _DISGUISES = (
     # A function that starts itself in the background never ends; a shell that reads a pipe runs anything.
-    (re.compile(r"\(\)\s*\{[^}]*(?<![>&])&(?![&>\d])"), "may start itself again without end"),
+    (re.compile(r"\(\)\s*\{[^}]*(?<![>&])&(?![&>\d])"), "may start itself again and again"),
     (
         re.compile(r"\|\s*(?:[^\s|]*/)?(?:ba|z|da|k)?sh\b(?!\s+(?:-c\b|\S*\.sh\b))"),
-        "gives a shell something to run through a pipe",
+        "pipes something into a shell, which runs it",
     ),
     (re.compile(r"(?:^|[;&|(])\s*\$'"), "spells the name of a program in a way that hides it"),
     # A letter, and not a control character such as the beginning of a colour: `$'\x2eenv'`.
@@ -112,7 +112,7 @@ def disguise_in(text: str) -> str:
 def command_in(word: str) -> str:
     """Return which harmful command a word is or sets, for another program to run; "" if there is none."""
     found = _COMMAND.search(word)
-    return f"may run `{found['program']}`, which another program is told to" if found else ""
+    return f"may make another program run `{found['program']}`" if found else ""
 
 
 def change_of_data(texts: Iterable[str]) -> str:

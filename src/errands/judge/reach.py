@@ -11,6 +11,7 @@ import re
 from errands.judge.lookalikes import placed
 from errands.judge.programs import is_secret
 from errands.judge.programs.globs import Glob
+from errands.judge.programs.harms import shortened
 from errands.judge.shell.payload import without_pattern, without_tests
 from errands.judge.shell.tokens import STREAMS
 from errands.judge.workspace import PROTECTED, TOOLS, is_within
@@ -68,7 +69,6 @@ SAYING = frozenset("echo printf : true false".split())
 # Their operands are labels such as //src:all, or paths in a document.
 _LABELLING = frozenset("bazel bazelisk buck buck2 pants xmllint xmlstarlet".split())
 _SWITCH = re.compile(r"/[A-Za-z]+:")  # `/p:Name=value` is not a path
-_LONGEST = 80  # of a name that a person is shown
 
 
 def place_of_words(words: tuple[str, ...], workspace: Workspace) -> str:
@@ -100,7 +100,7 @@ def place_of_word(word: str, workspace: Workspace) -> str:
     if _TOOLS.match(f"~/{path[len(home) :]}" if path.startswith(home) else path):
         return ""
     if "://" in word and (address := _ADDRESS.search(word)):
-        return f"names {_short(address[0])}, and a sandbox has no network"
+        return f"names {shortened([address[0]])}, and a sandbox has no network"
     if _HOMES.match(path):
         return _not_shown(path)
     if path.startswith("-"):
@@ -140,7 +140,7 @@ def place_in_text(text: str, workspace: Workspace) -> str:
         if path[0] not in "/$*" and (said := _secret_in(path, workspace)):
             return said
         if not _PROTECTED.isdisjoint(path.split("/")[:-1]):
-            return f"names {_short(path)}, which is read-only in a sandbox"
+            return f"names {shortened([path])}, which is read-only in a sandbox"
     return ""
 
 
@@ -153,8 +153,8 @@ def objection_to_writing(target: str, workspace: Workspace) -> str:
     if not is_home and writes_inside(path, workspace):
         return ""
     if not is_home and is_within(workspace.real(path), workspace.real(workspace.project)):
-        return f"writes to {_short(path)}, which a sandbox may not change or which may hold secrets"
-    return f"writes to {_short(path)}, which a sandbox does not keep"
+        return f"writes to {shortened([path])}, which a sandbox may not change or which may hold secrets"
+    return f"writes to {shortened([path])}, which a sandbox does not keep"
 
 
 def writes_inside(path: str, workspace: Workspace) -> bool:
@@ -188,18 +188,18 @@ def pieces_of(text: str) -> list[str]:
 
 
 def _secret_in(path: str, workspace: Workspace) -> str:
-    return f"names {_short(path)}, which may hold secrets" if is_secret(_as_pattern(path), workspace) else ""
+    return (
+        f"names {shortened([path])}, which may hold secrets"
+        if is_secret(_as_pattern(path), workspace)
+        else ""
+    )
 
 
 def _not_shown(path: str) -> str:
     for place in _EMPTY:
         if is_within(path, place):
-            return f"names {_short(path)}, and a sandbox has a {place} of its own"
-    return f"names {_short(path)}, which a sandbox does not show"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+            return f"names {shortened([path])}, and a sandbox has a {place} of its own"
+    return f"names {shortened([path])}, which a sandbox does not show"
 
 
 def _without_values(words: tuple[str, ...], options: frozenset[str]) -> tuple[str, ...]:
