@@ -13,6 +13,8 @@ pytestmark = [pytest.mark.spec("A13")]
     ("name", "value"),
     [
         ("MY_API_KEY", "x"), ("my_token", "x"), ("MY_PASSPHRASE", "x"), ("CHAT_WEBHOOK", "https://h.example/x"),
+        ("ADMIN_PW", "x"), ("MY_CREDS", "x"), ("JWT", "x"), ("BEARER", "x"), ("sshpass", "x"),
+        ("MNEMONIC", "x"), ("HTTP_AUTHORIZATION", "x"), ("CONNECTION_STRING", "x"),
         ("CACHE", "redis://:p@h"), ("INDEX", "https://t0@h.example/simple"), ("DB", "Server=h;Password=p"),
         ("LOGIN", f"ghp_{'a1' * 18}"), ("NAME", "AKIAIOSFODNN7EXAMPLE"), ("NOTE", "-----BEGIN KEY-----"),
         ("ID", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnc2lnc2ln"), ("CHAT", f"see xoxb-{'1a' * 12}"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE", "WEBHOOK")
+_SECRET_ENDS = ("_PW", "CREDS", "JWT", "BEARER", "MNEMONIC", "AUTHORIZATION", "SSHPASS", "CONNECTION_STRING")
 # They lead to sockets and services that are absent inside, or to a network.
 _AWAY = frozenset(
     """SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR
@@ -45,6 +46,7 @@ def _is_left_out(name: str, value: str) -> bool:
         or name.startswith(_AWAY_BEGIN)
         or name.endswith("_PROXY")
         or any(word in name for word in _SECRET)
+        or name.endswith(_SECRET_ENDS)
         or is_credential(name, value)
         or _PASSWORD.search(value) is not None
         or _LABELLED.search(value) is not None
