@@ -57,7 +57,8 @@ def test_a_word_that_is_a_part_of_a_key_is_not_one(pattern: str) -> None:
     ghp ghp_ gho_ github_pat github_pat_ github_pat_.* ^github_p github_[a-z]*_[A-Z0-9]+ github_.{20} glpat
     glpat- xox xoxb xox[bp] xapp xapp- xapp-1 xapp-[0-9] xapp\w* .*xapp hooks.slack hooks\.slack\.com/services
     eyJ eyJh eyJhbGci AIza AIzaS MIIE MIIEpAI whsec whsec_ shpat shpat_ GOCSPX tskey tskey- hvs ntn_ sk-ant
-    yJhb hbGciOi IIEpA sk_live rubygems_ pscale_ ops_eyJ dckr_ dckr ATATT3 AGE-SECRET access_token\$ pypi-Ag npm_[A-Za-z0-9]{30}
+    yJhb hbGciOi IIEpA
+    sk_live rubygems_ pscale_ ops_eyJ dckr_ dckr ATATT3 AGE-SECRET access_token\$ pypi-Ag npm_[A-Za-z0-9]{30}
     """.split(),
 )
 def test_what_keys_begin_with_is_a_hunt(pattern: str) -> None:
