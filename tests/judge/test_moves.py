@@ -1,4 +1,4 @@
-"""Moves: reading behind a `cd` is as free as reading the place by its name, and nothing else is."""
+"""Moves: reading after a `cd` needs no more than reading the same file by its path; everything else asks."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ _MAKING = regex(
     r"|\s--?[\w-]*(?:profile|xml|report|out|log)[\w-]*=)[\"']?$"
 )
 _AFTERWARDS = regex(r"[;&|\n]")
-# Only says that something is there, so that it is used later.
+# Only looks at what is there, which the line seems to leave for later.
 _LOOKING = regex(r"(?:^|[;&|\n({])\s*(?:ls|ll|tree|stat|du|file|realpath|chmod|echo|printf)\b[^;&|\n]*$")
-# It ends the files that the line has made; a link among them could lead elsewhere.
+# Removes files that the line has made; a link among them could lead elsewhere.
 _REMOVAL = regex(
     r"""(?x)(?P<before>(?:^|[;&|\n({]|\b(?:do|then|else)\b)\s*)rm(?:\s+-[rf]+)*
     (?P<files>(?:\s+["']?/tmp/\w[\w.-]*(?:/[\w.-]+)*["']?)+)(?=\s*(?:$|[;&|\n)}]|2?>\s*/dev/null))"""
@@ -60,9 +60,9 @@ _TIMED = regex(rf"(?x)(\btimeout\s+(?:-[sk]\s*\w+\s+)?\d+[sm]?\s+){_SERVING}")
 _STARTED = regex(
     rf"(?x)((?:^|[;&|\n(])\s*(?:nohup\s+)?(?:\w+=[\w./:-]*\s+)*){_SERVING}(?=(?:[^;&|\n()]|>&\d|&>)*{_BACKGROUND})"
 )
-# Into which file a job writes what it says.
+# The file to which a job redirects its output.
 _LOG = regex(rf">{{1,2}}\s*([\w./-]+)(?:\s+2>&1)?\s*{_BACKGROUND}")
-# Where such a server writes what it says, which is not kept when nothing reads it.
+# The log of such a server, which is not kept when nothing reads it.
 _LOGGED = regex(rf"(?:\d?>{{1,2}}|&>{{1,2}})\s*/tmp/\w[\w.-]*(?=(?:\s+2>&1)?\s*{_BACKGROUND})")
 # Requests to a server of the line, which print what it answers.
 _QUOTED = r"""(?:'[^']*'|"[^"$`\\]*")"""
@@ -74,7 +74,7 @@ _ADDRESS = r"""["']?(?:http://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)
 _REQUEST = regex(
     rf"(?x)\b(?:curl|wget|nc)(?:\s+{_OPTION})*\s+{_ADDRESS}(?:\s+{_OPTION})*(?=\s*(?:$|[;&|\n)]|\d?>))"
 )
-# What any other program is told to talk to.
+# The address of such a server in the words of any other program.
 _OPERAND = regex(rf"(?<=[\s=\"']){LOCAL.pattern}(?=[\s\"';&|)]|$)")
 
 
@@ -104,7 +104,7 @@ def _without_temporary(source: str, projects: Iterable[str]) -> str:
     if _CLIMBING.search(source) or _MOVING.search(source):
         return source
     made: dict[str, int] = {}
-    used: dict[str, bool] = {}  # whether the last that is done with it is more than writing it
+    used: dict[str, bool] = {}  # whether its last use is more than being written
     for found in _TEMPORARY.finditer(source):
         name, before = found["name"], source[: found.start()]
         is_made = _MAKING.search(before) is not None

@@ -42,13 +42,13 @@ _ASSIGNED = re.compile(r"(?:-{0,2}[\w.-]+=|-[A-Za-z])(?=[/~.$])")
 _ADDRESSES = ("http://", "https://", "ftp://", "ssh://")
 # An address without a host is only compared: `startswith('https://')`.
 _ADDRESS = re.compile(r"[\w+.-]*://[^\s'\"),;|\]}][^\s'\"]*")
-# Code asks for a variable, and a sandbox has none with a secret.
+# Code reads a variable; a sandbox has none with a secret.
 _VARIABLE = re.compile(
     r"""(?x)(?<![\w./-])process\.env(?:\.\w+|\[\s*['"]\w+['"]\s*\]) | \bimport\.meta\.env\.\w+
     | \b(?:os\.environ(?:\.get\(|\[)|(?:os\.)?getenv\(|ENV(?:\[|\.fetch\())\s*['"]\w+['"]
     | ['"]\w+['"]\s+(?:not\s+)?in\s+os\.environ\b"""
 )
-# Code goes up from a directory: inside, nothing is above the project. What is put there would be lost.
+# Code goes up to the parent of a directory, where a sandbox has nothing; what is put there would be lost.
 _PARENT = re.compile(r"""(?<=[(,])\s*(['"])\.\.(?:/\.\.)*\1\s*(?=[,)])""")
 _MODULES = re.compile(r"\bsys\.path\.(?:insert|append)\([^\n;]*")
 _PUTTING = re.compile(
@@ -57,7 +57,7 @@ _PUTTING = re.compile(
     | \bopen\([^)]*,\s*(?:mode=)?['"][rb]*[wax+]"""
 )
 _HOMES = re.compile(r"~(?:/|$)|~[a-z_][a-z0-9_-]*/|\$\{?HOME\b")
-# Without a slash, where a command takes it for the home of another user.
+# The home of another user as a word of these commands, without a slash.
 _AT_HOME = re.compile(r"\b(?:cp|mv|ln|tee|cd|ls|cat|install|rsync)\b[^;&|\n]*\s(~[a-z_][\w-]*)(?=[\s;&|)]|$)")
 # The first operand of these is a pattern or a program of their own, not a file.
 PATTERNED = frozenset("grep egrep fgrep rg sed gsed awk gawk mawk nawk jq yq perl tr ag ack".split())

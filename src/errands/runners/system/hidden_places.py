@@ -25,7 +25,7 @@ _TICK = 20_000_000  # nanoseconds; what changes again so soon may keep its time
 
 
 class Readable:
-    """What a command may read that is started in a directory; what can be listed was listed just now."""
+    """What a command that starts in a directory may read, going by what is on disk just now."""
 
     def __init__(self, home: str, cwd: str, store: str) -> None:
         """`home` is the user's, `store` the folder of the store."""
