@@ -1,4 +1,4 @@
-"""Looking for a certain name everywhere is no list of everything, unless the name is one of a secret."""
+"""Finding one name everywhere is not listing everything, unless the name is that of a secret."""
 
 from __future__ import annotations
 

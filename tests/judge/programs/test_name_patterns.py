@@ -1,4 +1,4 @@
-"""A pattern that begins like a name is read behind walls, unless it is meant for a secret or matches one."""
+"""A pattern that begins like an ordinary name is read behind walls, unless it may match a secret."""
 
 from __future__ import annotations
 
