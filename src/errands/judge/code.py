@@ -92,7 +92,7 @@ _DISGUISES = (
 
 
 def danger_in(text: str) -> str:
-    """Return what a text may do that a sandbox does not allow or not prevent; "" if no word says so."""
+    """Return what a text may do that a sandbox does not allow or does not prevent; "" if nothing."""
     for found in _dangerous(text):
         word = found[0] + (_REST.match(text, found.end()) or found)[0]
         return f"{_meaning(found[0])}: {' '.join(word.strip(' .(').split())}"

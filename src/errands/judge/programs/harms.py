@@ -71,7 +71,7 @@ def _operands(words: tuple[str, ...]) -> list[str]:
     return found
 
 
-# Behind walls it finds nothing, and an agent would take a port for free, or a file for unused.
+# Behind walls these find nothing, so an agent would believe that a port is free or a file unused.
 _LOOKS_INTO_PROCESSES = does(
     "looks into other processes, which walls would hide from it; `ss -tln` shows listening ports at once, "
     "and `ps -ef` what runs",

@@ -120,7 +120,7 @@ _SUBCOMMANDS = {
 }  # fmt: skip
 _SERVING = frozenset("start dev serve server preview storybook watch".split())
 _SERVES = "starts a server, which does not end by itself"
-# What the other words of these tables say.
+# What some of these words mean; the others need a network.
 _SAID = (
     (
         _SERVING | frozenset("http.server runserver develop s bootRun run-android run-ios".split()),
