@@ -54,7 +54,7 @@ def matches(pattern: str, dialect: Dialect, texts: Sequence[str]) -> bool:
     Each line of it is a pattern of its own, except in `rg`, which reads them all as one: `[<newline>A-Z]`.
     """
     parts = [pattern, *pattern.split("\n")]
-    if dialect == "fixed":
+    if dialect == "fixed" or (pattern.isascii() and pattern.isalnum()):
         return any(part.casefold() in text.casefold() for part in parts for text in texts)
     return len(pattern) > _LONGEST or any(_may_match(part, dialect, texts) for part in parts)
 
