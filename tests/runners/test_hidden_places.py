@@ -160,6 +160,27 @@ async def test_a_strange_home_keeps_nothing_from_being_read(
     assert await opened(stage, Path(home), file, env={"PATH": "/bin", "HOME": home})
 
 
+async def test_a_directory_that_cannot_be_listed_is_hidden_and_a_project_below_one_is_not(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = os.listdir
+    closed = (str(home.parent), str(home / ".config"))
+
+    def only_where_allowed(path: str) -> list[str]:
+        if path in closed:
+            raise PermissionError(13, "not allowed", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "listdir", only_where_allowed)
+    project = home.parent / "shared" / "project"
+    look = Readable(str(home), str(project), store="/missing")
+
+    assert str(home / "notes.txt") in look.paths
+    assert str(home.parent / "shared") in look.paths
+    assert not {str(home), str(home.parent), str(home / ".config")}.intersection(look.paths)
+    assert not look.is_still_true(str(home), str(home.parent / "other" / "project"))
+
+
 async def look_that_lasts(home: Path) -> Readable:
     looks: list[Readable] = []
 

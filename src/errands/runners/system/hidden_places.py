@@ -32,6 +32,7 @@ class Readable:
         self._home = home
         self._times: dict[str, int] = {}
         self._names: dict[str, tuple[str, ...]] = {}
+        self._closed: set[str] = set()  # directories that the user may enter but not list
         self._looked = time.time_ns()
         found = {path: os.path.realpath(path) for path in (*self._all_found(), store)}
         real_home = os.path.realpath(home) if home.startswith("/") else home
@@ -41,7 +42,7 @@ class Readable:
             real for path, real in found.items() if path == store or not _is_within(real_home, real)
         )
         self._spared = self._around(cwd)
-        self.paths = self._paths()
+        self.paths = self._paths(cwd)
 
     def is_still_true(self, home: str, cwd: str) -> bool:
         """Return whether the same may be read now: nothing was made beside those places or moved there."""
@@ -54,16 +55,19 @@ class Readable:
     def _around(self, cwd: str) -> frozenset[str]:
         """Return what a project is in that is in such a place: a project is readable wherever it is.
 
-        That is one entry of the place, so that a key beside the work trees of an agent stays hidden.
+        That is one entry of the place, so that a key beside the work trees of an agent stays hidden. Where
+        nothing can be listed, it is the only one that is known.
         """
         real = os.path.realpath(cwd)
         return frozenset(
-            f"{place}{'/'.join(real[len(place) :].split('/')[:2])}"
-            for place in self._places
+            entry
+            for place in (*self._places, *self._closed)
             if _is_within(real, place)
+            for entry in (f"{place}{'/'.join(real[len(place) :].split('/')[:2])}",)
+            if place in self._places or entry not in self._places
         )
 
-    def _paths(self) -> tuple[str, ...]:
+    def _paths(self, cwd: str) -> tuple[str, ...]:
         hidden = self._places - self._spared
         if not hidden:
             return ("/",)
@@ -74,6 +78,7 @@ class Readable:
             if self._is_readable(way, hidden)
             for name in self._listed(way)
         }
+        self._spared = self._around(cwd)
         return tuple(sorted((found | self._spared) - hidden - ways))
 
     def _is_readable(self, path: str, hidden: frozenset[str]) -> bool:
@@ -88,7 +93,10 @@ class Readable:
                 yield from self._found(home, place)
 
     def _found(self, directory: str, place: tuple[str, ...]) -> Iterator[str]:
-        for name in self._listed(directory):
+        names = self._listed(directory)
+        if directory in self._closed:
+            yield directory  # it may have such a place
+        for name in names:
             if _is_like(name.lower(), place[0]):
                 path = f"{directory.rstrip('/')}/{name}"
                 if len(place) == 1:
@@ -101,8 +109,10 @@ class Readable:
             self._times[directory] = _changed(directory)
             try:
                 self._names[directory] = tuple(os.listdir(directory))
-            except OSError:
+            except OSError as error:
                 self._names[directory] = ()
+                if isinstance(error, PermissionError):
+                    self._closed.add(directory)
         return self._names[directory]
 
 
