@@ -53,10 +53,12 @@ def matches(pattern: str, dialect: Dialect, texts: Sequence[str]) -> bool:
 
     Each line of it is a pattern of its own, except in `rg`, which reads them all as one: `[<newline>A-Z]`.
     """
+    if dialect != "fixed" and len(pattern) > _LONGEST:
+        return True
     parts = [pattern, *pattern.split("\n")]
     if dialect == "fixed" or (pattern.isascii() and pattern.isalnum()):
         return any(part.casefold() in text.casefold() for part in parts for text in texts)
-    return len(pattern) > _LONGEST or any(_may_match(part, dialect, texts) for part in parts)
+    return any(_may_match(part, dialect, texts) for part in parts)
 
 
 def _may_match(pattern: str, dialect: Dialect, texts: Sequence[str]) -> bool:
