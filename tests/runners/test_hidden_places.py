@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from errands.runners.system import linux
-from errands.runners.system.hidden_places import Readable
+from errands.runners.system.hidden_places import Readable, names_of, read_mounts
 from tests.runners.stage import Stage, until
 
 pytestmark = [
@@ -158,6 +158,26 @@ async def test_a_strange_home_keeps_nothing_from_being_read(
     write(file)
 
     assert await opened(stage, Path(home), file, env={"PATH": "/bin", "HOME": home})
+
+
+def test_a_place_is_hidden_under_all_its_names(tmp_path: Path) -> None:
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        "20 1 8:1 / / rw - ext4 /dev/a rw\n"
+        "21 20 8:2 /@home /home rw shared:1 - btrfs /dev/b rw\n"
+        "22 20 8:2 / /mnt/all\\040of\\040it rw - btrfs /dev/b rw\n"
+        "23 20 8:2 /@home/ann/.ssh /keys rw - btrfs /dev/b rw\n"
+        "24 20 8:2 /@other /other rw - btrfs /dev/b rw\n"
+        "25 20 8:1 /srv /home/ann/srv rw - ext4 /dev/a rw\n"
+    )
+    mounts = read_mounts(str(table))
+
+    assert set(names_of("/home/ann/.ssh", mounts)) == {
+        "/home/ann/.ssh", "/mnt/all of it/@home/ann/.ssh", "/keys",
+    }  # fmt: skip
+    assert set(names_of("/srv/x", mounts)) == {"/srv/x", "/home/ann/srv/x"}
+    assert set(names_of("/home/ann/srv", mounts)) == {"/home/ann/srv", "/srv"}
+    assert list(names_of("/home/ann/.ssh", read_mounts(str(tmp_path / "missing")))) == ["/home/ann/.ssh"]
 
 
 async def test_a_directory_that_cannot_be_listed_is_hidden_and_a_project_below_one_is_not(

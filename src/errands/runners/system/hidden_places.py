@@ -38,9 +38,9 @@ class Readable:
         real_home = os.path.realpath(home) if home.startswith("/") else home
         self._links = {path: real for path, real in (*found.items(), (home, real_home)) if real != path}
         # A link may lead from such a place to all of a home.
-        self._places = frozenset(
-            real for path, real in found.items() if path == store or not _is_within(real_home, real)
-        )
+        places = [real for path, real in found.items() if path == store or not _is_within(real_home, real)]
+        mounts = read_mounts()
+        self._places = frozenset(name for real in places for name in names_of(real, mounts))
         self._spared = self._around(cwd)
         self.paths = self._paths(cwd)
 
@@ -114,6 +114,38 @@ class Readable:
                 if isinstance(error, PermissionError):
                     self._closed.add(directory)
         return self._names[directory]
+
+
+def read_mounts(file: str = "/proc/self/mountinfo") -> list[tuple[str, str, str]]:
+    """Return of each mount its device, what of that it shows, and where; the latest first."""
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
+            found = [tuple(map(_unescaped, line.split(" ")[2:5])) for line in lines]
+    except OSError:
+        return []
+    return [(device, root, point) for device, root, point in reversed(found)]
+
+
+def names_of(path: str, mounts: list[tuple[str, str, str]]) -> Iterator[str]:
+    """Yield a real path and its other names, where the same is mounted again; a rule holds for all."""
+    yield path
+    around = [mount for mount in mounts if _is_within(path, mount[2])]
+    if around:
+        device, root, point = max(around, key=lambda mount: len(mount[2]))
+        inner = _moved(path, point, root)
+        for other, shown, where in mounts:
+            if other == device and _is_within(inner, shown):
+                yield _moved(inner, shown, where)
+
+
+def _moved(path: str, before: str, after: str) -> str:
+    return f"{after.rstrip('/')}{path[len(before.rstrip('/')) :]}" or "/"
+
+
+def _unescaped(text: str) -> str:
+    for code, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(code, letter)
+    return text
 
 
 def _changed(path: str) -> int:
