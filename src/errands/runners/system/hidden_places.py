@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Below a home directory, those with a name that begins with a dot; a home may be a repository of its own.
+# Below a home directory, those with a name that begins with a dot; a home may be a repository of its own. Not
+# those in any directory of another, such as each cache: all of them would be looked at again for each change.
 _PLACES = tuple(
     tuple(place.split("/"))
     for place in (*ANYWHERE, *NAMES)
-    if place[0] == "." and not place.startswith(".git/")
+    if place[0] == "." and not place.startswith(".git/") and "*/" not in place
 )
-_TICK = 20_000_000  # nanoseconds; what changes again so soon may keep its time
+_TICK = 2_000_000_000  # nanoseconds; what changes again so soon may keep its time, on some disks
 
 
 class Readable:
