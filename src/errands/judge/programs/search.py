@@ -74,6 +74,7 @@ _STARTUP = re.compile(
     r"(?:^|/)(?:\.(?:bash|zsh|profile)[\w]*|(?:config|.*env)\.fish|\.?zshenv|bash\.bashrc|profile)$"
 )
 _WIDEST = 20  # lines of context that still show a place and not a file
+_NARROW = 5  # and those that do so wherever a pattern finds something
 _SHOWS_ALL = "may show every line of every file, hidden ones too"
 
 
@@ -227,13 +228,14 @@ def about_width(usage: Usage, places: Sequence[str], workspace: Workspace) -> Re
     """Object to so much context around each match that it may be all of a file."""
     wide = usage.values(*_CONTEXT)
     wide += [value or "" for name, value in usage.options if name == "-NUMBER"]
-    if _shows_no_lines(usage) or all(number.isdigit() and int(number) <= _WIDEST for number in wide):
+    if _shows_no_lines(usage) or all(number.isdigit() and int(number) <= _NARROW for number in wide):
         return ()
     patterns = _patterns(usage)
-    if not all(_is_code(place, workspace) for place in places or ["."]) and (
-        any(seeks_secrets(each, _dialects(usage)) for each in patterns)
-        or (_sees_hidden(usage) and not all(map(_names_something, patterns)))
-    ):
+    is_code = all(_is_code(place, workspace) for place in places or ["."])
+    finds_anything = not is_code and _sees_hidden(usage) and not all(map(_names_something, patterns))
+    if not finds_anything and all(number.isdigit() and int(number) <= _WIDEST for number in wide):
+        return ()
+    if finds_anything or (not is_code and any(seeks_secrets(each, _dialects(usage)) for each in patterns)):
         return ask(_SHOWS_ALL, "secret")
     return ask("shows many lines around each that it finds", "settings")
 
