@@ -25,6 +25,10 @@ def first_reason(line: str, **env: str) -> str:
         ("for f in 1; do cat ~/.ssh/id_rsa; done", "names ~/.ssh/id_rsa, which a sandbox does not show"),
         ("python3 - <<'X'\nopen('../other/x')\nX", "names ../other/x, which a sandbox does not show"),
         ("python3 -c 'print(open(\"/srv/x\").read())'", "names /srv/x, which a sandbox does not show"),
+        (
+            "python3 -c 'print(open(\"/root/.ssh/id_rsa\").read())'",
+            "names /root/.ssh/id_rsa, which a sandbox does not show",
+        ),
         ("make && cat /srv/x/README.md", "names /srv/x/README.md, which a sandbox does not show"),
         ("cat $(ls /tmp/x | head -1)", "names /tmp/x, and a sandbox has a /tmp of its own"),
         ("while read l; do echo $l; done < .env", "names .env, which may hold secrets"),

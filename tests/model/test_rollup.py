@@ -121,6 +121,18 @@ def test_a_limit_that_was_exceeded_is_named(stop: str, failure: str, words: str)
     assert words in (outcome.error or "")
 
 
+@pytest.mark.spec("A2")
+def test_a_failure_at_a_wall_says_what_to_do_if_that_can_be_done() -> None:
+    contained = sample_task(verdict="contained", approved_by="judge")
+    ending = sample_ending(code=1, wall="network")
+    once = rollup(contained, sample_run(), ending).error or ""
+    each = rollup(evolve(contained, trigger=STANDING), sample_run(), ending).error or ""
+
+    assert "it seems to need the network, which its sandbox does not allow" in each
+    assert "errands approve" not in each
+    assert once == f"{each}: errands approve {contained.id} runs it without one"
+
+
 @pytest.mark.spec("L9")
 def test_a_cancelled_run_says_who_stopped_it_even_if_it_left_with_zero() -> None:
     outcome = rollup(sample_task(), sample_run(stop_by="ada"), sample_ending(code=0, stop="cancel"))

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.spec("A2")]
         ("sh: 1: cannot create /usr/x: Read-only file system\n", "files /usr/x"),
         ("OSError: [Errno 30] Read-only file system: '/opt/app/cache.db'\nbye\n", "files /opt/app/cache.db"),
         ("Error: EROFS: read-only file system, open '/etc/hosts'", "files /etc/hosts"),
+        ("/bin/bash: line 1: /x: Read-only file system\n", "files /x"),
         ("fatal: Unable to create '/p/.git/index.lock': Read-only file system", "files /p/.git/index.lock"),
         ("mkdir: cannot create directory 'x y': Read-only file system\n", "files"),
         # Words for agents are not repeated.

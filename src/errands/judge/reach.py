@@ -106,6 +106,8 @@ def place_of_word(word: str, workspace: Workspace) -> str:
     if path.startswith("-"):
         return ""
     said = "" if path in _OPEN else _secret_in(path, workspace)
+    if said and has_several(path):
+        said = place_in_text(path, workspace) or said  # which names the place alone
     if not path.startswith(("/", "..")) and "/../" not in path:
         return said
     real = workspace.real(path)

@@ -172,9 +172,11 @@ def _at_wall(task: Task, ending: Ending) -> str:
     wall, _, place = ending.wall.partition(" ")
     if wall not in ("network", "files"):
         return ""
-    wanted = "to need the network" if wall == "network" else f"to write {place or 'outside of its project'}"
+    wanted = "to need the network" if wall == "network" else f"to write {place or 'where it may not'}"
     said = f"{AT_WALL}{wanted}, which its sandbox does not allow"
-    return f"{said}: errands approve {task.id} runs it without one" if is_contained(task) else said
+    # The runs of a schedule are not approved one by one.
+    is_asked = is_contained(task) and recurring(task.trigger) is None
+    return f"{said}: errands approve {task.id} runs it without one" if is_asked else said
 
 
 def _excess(limits: Limits, limit: Limit, ending: Ending) -> str:

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.spec("A13")]
     ],
 )  # fmt: skip
 def test_a_secret_stays_outside(name: str, value: str) -> None:
-    assert inner_variables({name: value, "PLAIN": "x"}) == {"PLAIN": "x"}
+    assert inner_variables({name: value, "PLAIN": "x"}) == {"PLAIN": "x", "TMPDIR": "/tmp"}
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,8 @@ def test_a_secret_stays_outside(name: str, value: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret_is_seen_inside(name: str, value: str) -> None:
-    assert inner_variables({name: value}) == {name: value}
+    assert inner_variables({name: value}) == {name: value, "TMPDIR": "/tmp"}
+
+
+def test_temporary_files_go_where_a_sandbox_has_them() -> None:
+    assert inner_variables({"TMPDIR": "/srv/mine", "TMP": "/srv/mine", "TEMP": "/x"}) == {"TMPDIR": "/tmp"}

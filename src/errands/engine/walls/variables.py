@@ -17,7 +17,7 @@ _SECRET_ENDS = ("_PW", "CREDS", "JWT", "BEARER", "MNEMONIC", "AUTHORIZATION", "S
 # They lead to sockets and services that are absent inside, or to a network.
 _AWAY = frozenset(
     """SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR
-    DOCKER_HOST KUBECONFIG DATABASE_URL PGPASSFILE NETRC""".split()
+    DOCKER_HOST KUBECONFIG DATABASE_URL PGPASSFILE NETRC TMP TEMP""".split()
 )
 _PASSWORD = regex(r"://[^/\s@:]*:[^/\s@]+@|https?://[^/\s@]+@")  # in an address, or a token instead of a name
 _LABELLED = regex(r"(?i)-----BEGIN|\bpass(?:word|wd|phrase)?=[^\s;&]")
@@ -35,7 +35,8 @@ def read_only_variables(base: Mapping[str, str], cwd: str, errands_home: str) ->
 
 def inner_variables(base: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of a caller that a sandbox may see; what a task adds itself is not left out."""
-    return {name: value for name, value in base.items() if not _is_left_out(name.upper(), value)}
+    found = {name: value for name, value in base.items() if not _is_left_out(name.upper(), value)}
+    return {**found, "TMPDIR": "/tmp"}  # it has one of its own; another place would not exist there
 
 
 def _is_left_out(name: str, value: str) -> bool:

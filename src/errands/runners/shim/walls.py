@@ -54,14 +54,18 @@ def wall_hit(directory: str) -> str:
     for wall, said in _SAID.items():
         at = max(map(lowered.rfind, said))
         if at >= 0:
-            line = printed[printed.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0]
-            return f"{wall} {_place(line)}".rstrip() if wall == "files" else wall
+            before = printed[printed.rfind(b"\n", 0, at) + 1 : at]
+            after = printed[at:].partition(b"\n")[0]
+            return f"{wall} {_place(before, after)}".rstrip() if wall == "files" else wall
     return ""
 
 
-def _place(line: bytes) -> str:
-    """Return the first absolute path in a line, if it is plain."""
-    for word in line.translate(_BETWEEN).split():
+def _place(before: bytes, after: bytes) -> str:
+    """Return the absolute path that is nearest to the words for the wall, if it is plain.
+
+    A shell prints its own path first: `/bin/bash: line 1: /x: Read-only file system`.
+    """
+    for word in (*after.translate(_BETWEEN).split(), *reversed(before.translate(_BETWEEN).split())):
         if word.startswith(b"/"):
             return word.decode() if len(word) <= _LONGEST and _PLAIN.issuperset(word) else ""
     return ""
