@@ -37,7 +37,8 @@ def answers(person: Person, *lines: Any, cwd: Path | None = None) -> list[dict[s
         (["git add x"], 4, "ask: "),
         (["--env", "LD_PRELOAD=x.so", "git add x"], 4, "LD_PRELOAD"),
         (["--env", "TZ=UTC", "true"], 0, "auto: "),
-        (["git add x"], 4, "\nit is not known whether it can be undone\n"),
+        (["git add x"], 4, "\nit can be undone\n"),
+        (["git commit -m x"], 4, "\nit is not known whether it can be undone\n"),
     ],
 )
 def test_the_verdict_has_reasons_and_an_exit_code(
