@@ -135,11 +135,22 @@ def test_a_tenth_day_asks_as_rarely() -> None:
     assert len(asking) <= MOST_QUESTIONS * len(day), asking
 
 
+def test_an_eleventh_day_hardly_asks() -> None:
+    """It was written by someone who had not read the judge; what needs more than a sandbox was left out."""
+    day = lines("eleventh_day.jsonl")
+    earlier = "agent second third fourth fifth sixth seventh eighth ninth tenth".split()
+    known = {line for which in earlier for line in lines(f"{which}_day.jsonl")}
+    asking = [line for line in day if judge([line], PROJECT).verdict not in ("auto", "contained")]
+
+    assert len(set(day) - known) == len(day) >= 900
+    assert len(asking) <= 0.01 * len(day), asking
+
+
 @pytest.mark.parametrize(
     "name",
     [
         f"{which}_day_harmful.jsonl"
-        for which in "second third fourth fifth sixth seventh eighth ninth tenth".split()
+        for which in "second third fourth fifth sixth seventh eighth ninth tenth eleventh".split()
     ],
 )
 def test_no_harmful_line_of_another_day_passes(name: str) -> None:
