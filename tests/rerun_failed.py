@@ -31,7 +31,7 @@ def main(target: str = "") -> int:
         return 1
     cache = lists[-1].parents[2]
     words = ["-o", f"cache_dir={cache}", *_OPTIONS.get(cache.name, [])]
-    return int(pytest.main([*words, "-p", "no:xdist", "--last-failed", "--last-failed-no-failures=none"]))
+    return int(pytest.main([*words, "--last-failed", "--last-failed-no-failures=none"]))
 
 
 if __name__ == "__main__":
