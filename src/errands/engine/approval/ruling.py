@@ -159,15 +159,16 @@ class Judge:
         judgement = self._verdict(action, witness)
         if judgement.verdict == "auto" and not judgement.does_more:
             action = evolve(action, read_only=True)
+        # A place that is named again finds nothing; shells within shells repeat some.
+        path = ":".join(dict.fromkeys(variables.get("PATH", DEFAULT_PATH).split(":")))
         if judgement.verdict == "contained":
-            path = variables.get("PATH", DEFAULT_PATH)
             judgement = self._walled(judgement, action, witness.project, path)
         if judgement.verdict == "contained" and within is not None:
             judgement = _kept_within(judgement, witness.project, LocalWorkspace(within, variables))
         if judgement.verdict == "ask" and judgement.uncovered:
             more = tuple(Reason(text=text, kind="script") for text in judgement.uncovered)
             judgement = evolve(judgement, reasons=(*judgement.reasons, *more))
-        evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
+        evidence = self._evidence(judgement, witness, path)
         return Ruling(
             judgement=judgement,
             action=action,
