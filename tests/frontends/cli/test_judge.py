@@ -62,6 +62,7 @@ def test_trusted_work_is_not_said_to_start_in_a_sandbox(newcomer: Person, projec
     assert "without a sandbox (approval.mode is trusting)" in newcomer.types("doctor", code=None).out
 
     newcomer.configures('[approval]\nmode = "careful"\n')
+    assert "waits because approval.mode is careful" in newcomer.types("judge", "make test", code=4).out
     assert newcomer.types("judge", line, cwd=project, code=4).out.startswith("ask: it would wait")
     assert "own work waits for approval (approval.mode is careful)" in newcomer.types("doctor", code=None).out
 

@@ -207,11 +207,14 @@ class Judge:
         """Return a judgement whose verdict is `contained` only if there can be walls around the action."""
         mode = self._config.approval.mode
         has_network = action.sandbox is not None and action.sandbox.network
-        if mode == "careful" or action.watch or has_network:  # a watched command runs outside of all walls
+        if action.watch or has_network:  # a watched command runs outside of all walls
             return evolve(judgement, verdict="ask")
         from errands.engine.walls.sandbox import obstacle_to
 
-        why = "" if mode == "trusting" else obstacle_to(project, self._home, self._walls, path=path)
+        if mode == "careful":
+            why = "waits because approval.mode is careful; approved, it runs without a sandbox"
+        else:
+            why = "" if mode == "trusting" else obstacle_to(project, self._home, self._walls, path=path)
         if not why:
             return judgement
         return evolve(
