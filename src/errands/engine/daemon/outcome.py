@@ -19,6 +19,7 @@ from errands.model.rollup import rollup
 from errands.model.run import task_of
 from errands.model.schedule.cursor import RAN_ENOUGH, SCHEDULED_RETRIES
 from errands.model.text.blake2 import blake2b
+from errands.model.text.elapsed import without_elapsed
 from errands.model.trigger import recurring
 from errands.model.view import RetryView
 
@@ -189,7 +190,10 @@ class OutcomeWriter:
         return summarise(task.command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
 
     def _fingerprint(self, run: Run, ending: Ending, exchange: Exchange | None) -> str:
-        """Return a digest of what a run reports, to compare it with the last result; empty for nothing."""
+        """Return a digest of what a run reports, to compare it with the last result; empty for nothing.
+
+        How long it took is left out: the same test run takes another time each time.
+        """
         directory, size = self._home.run(run.id), ending.bytes
         if exchange is not None:
             content = (exchange.answer or "").strip().encode()
@@ -202,6 +206,8 @@ class OutcomeWriter:
                     content += b"%d" % size + self._output.tail(directory, 200).content
             except (OSError, ValueError):
                 content = b"%d" % size  # the task removed or garbled its log
+            steady = without_elapsed(content.decode("utf-8", "surrogateescape"))
+            content = steady.encode("utf-8", "surrogateescape")
         return blake2b(content, digest_size=12).hexdigest() if content.strip() else ""
 
 
