@@ -40,8 +40,7 @@ class Readable:
         self._links = {path: real for path, real in (*found.items(), (home, real_home)) if real != path}
         # A link may lead from such a place to all of a home.
         places = [real for path, real in found.items() if path == store or not _is_within(real_home, real)]
-        mounts = read_mounts()
-        self._places = frozenset(name for real in places for name in names_of(real, mounts))
+        self._places = frozenset(_with_other_names(places))
         self._spared = self._around(cwd)
         self.paths = self._paths(cwd)
 
@@ -73,14 +72,18 @@ class Readable:
         if not hidden:
             return ("/",)
         ways = {way for path in hidden for way in _ways_to(path)}
-        found = {
-            f"{way.rstrip('/')}/{name}"
+        # As few objects as possible: what a shim once used for them stays with it.
+        found = [
+            path
             for way in ways
             if self._is_readable(way, hidden)
             for name in self._listed(way)
-        }
+            if (path := f"{way.rstrip('/')}/{name}") not in hidden and path not in ways
+        ]
+        self._names.clear()
         self._spared = self._around(cwd)
-        return tuple(sorted((found | self._spared) - hidden - ways))
+        found += self._spared - hidden - ways
+        return tuple(found)
 
     def _is_readable(self, path: str, hidden: frozenset[str]) -> bool:
         """Return whether the innermost of all that a path is in is not hidden: one may be in another."""
@@ -120,11 +123,20 @@ class Readable:
 def read_mounts(file: str = "/proc/self/mountinfo") -> list[tuple[str, str, str]]:
     """Return of each mount its device, what of that it shows, and where; the latest first."""
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as lines:
-            found = [tuple(map(_unescaped, line.split(" ")[2:5])) for line in lines]
+        table = os.open(
+            file, os.O_RDONLY | os.O_CLOEXEC
+        )  # what `open` makes would stay in every shim, 0.2 MB
     except OSError:
         return []
-    return [(device, root, point) for device, root, point in reversed(found)]
+    text = b""
+    while piece := os.read(table, 4096):
+        text += piece
+    os.close(table)
+    found = []
+    for line in reversed(os.fsdecode(text).splitlines()):
+        device, root, point = line.split(" ", 5)[2:5]
+        found.append((device, _unescaped(root), _unescaped(point)))
+    return found
 
 
 def names_of(path: str, mounts: list[tuple[str, str, str]]) -> Iterator[str]:
@@ -139,11 +151,18 @@ def names_of(path: str, mounts: list[tuple[str, str, str]]) -> Iterator[str]:
                 yield _moved(inner, shown, where)
 
 
+def _with_other_names(paths: list[str]) -> set[str]:
+    mounts = read_mounts()
+    return {name for path in paths for name in names_of(path, mounts)}
+
+
 def _moved(path: str, before: str, after: str) -> str:
     return f"{after.rstrip('/')}{path[len(before.rstrip('/')) :]}" or "/"
 
 
 def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
     for code, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, letter)
     return text
