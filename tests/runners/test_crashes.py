@@ -334,6 +334,6 @@ async def test_a_shim_uses_about_a_megabyte_of_private_memory(
         private.append(sum(int(line.split()[1]) for line in facts if line.startswith("Private_")))
 
     # 930 to 980 KiB: how objects fall into pages changes with the length of the path of the source. The walls
-    # of what only reads take 1510, 200 of them for the look for places of secrets, and 2200 if they were loaded
+    # of what only reads take 1510, 200 of them for the look for places of secrets, and 2200 if loaded
     # in the shim. Limits and input take 1200, and also 2000 with a module that is loaded only there.
     assert sum(private) / len(private) < most
